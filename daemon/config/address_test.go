@@ -1,0 +1,110 @@
+package config
+
+import (
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestAddress(t *testing.T) {
+	for _, tt := range []struct {
+		target Target
+		want   Address
+	}{
+		{Target{URL: "auto"}, Address{Kind: Auto}},
+		{Target{URL: "private", Database: 3}, Address{Kind: Private, Database: 3}},
+		{Target{URL: "embedded"}, Address{Kind: Embedded}},
+		{Target{URL: "redis://host"}, Address{Kind: Given, Network: "tcp", Address: "host:6379"}},
+		{Target{URL: "redis://host:1/"}, Address{Kind: Given, Network: "tcp", Address: "host:1"}},
+		{Target{URL: "REDIS://host:65535/7"}, Address{Kind: Given, Network: "tcp", Address: "host:65535", Database: 7}},
+		{Target{URL: "redis://[::1]"}, Address{Kind: Given, Network: "tcp", Address: "[::1]:6379"}},
+		{Target{URL: "redis://[fe80::1%25eth0]:7000/1"}, Address{Kind: Given, Network: "tcp", Address: "[fe80::1%eth0]:7000", Database: 1}},
+		{
+			Target{URL: "redis://alice:p%40ss%3Aw%2Frd@host"},
+			Address{Kind: Given, Network: "tcp", Address: "host:6379", Username: "alice", Password: "p@ss:w/rd"},
+		},
+		{Target{URL: "redis://:a:b@host"}, Address{Kind: Given, Network: "tcp", Address: "host:6379", Password: "a:b"}},
+		{
+			Target{URL: "redis://host", Username: "ali:ce", Password: "p@ss:w/rd", Database: 4},
+			Address{Kind: Given, Network: "tcp", Address: "host:6379", Username: "ali:ce", Password: "p@ss:w/rd", Database: 4},
+		},
+		{
+			Target{URL: "redis://alice:secret@host/4", Username: "alice", Password: "secret", Database: 4},
+			Address{Kind: Given, Network: "tcp", Address: "host:6379", Username: "alice", Password: "secret", Database: 4},
+		},
+		{Target{URL: "redis://host/4"}, Address{Kind: Given, Network: "tcp", Address: "host:6379", Database: 4}},
+		{Target{URL: "unix:///run/redis.sock"}, Address{Kind: Given, Network: "unix", Address: "/run/redis.sock"}},
+		{
+			Target{URL: "unix:///run/a%20b@c:d?db=2", Username: "bob", Password: "secret"},
+			Address{Kind: Given, Network: "unix", Address: "/run/a b@c:d", Username: "bob", Password: "secret", Database: 2},
+		},
+	} {
+		got, err := tt.target.Address()
+		if err != nil || got != tt.want {
+			t.Errorf("%+v.Address() = %+v, %v, want %+v", tt.target, got, err, tt.want)
+		}
+	}
+}
+
+func TestAddressRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		target Target
+		want   string
+	}{
+		{Target{URL: "rediss://host"}, `target.url: "rediss://…" asks for TLS, which is not supported yet: want ` + urlForms},
+		{Target{URL: ""}, `target.url: "" has no scheme: want ` + urlForms},
+		{Target{URL: "redis://a@host", Username: "b"}, `target.username: "b" is not the user in target.url: want only one of them`},
+		{Target{URL: "redis://:a@host", Password: "b"}, `target.password: it is not the password in target.url: want only one of them`},
+		{Target{URL: "unix:///s?db=1", Database: 2}, `target.database: 2 is not the database in target.url: want only one of them`},
+		{Target{URL: "auto", Password: "b"}, `target.password: it is of no use with target.url auto: want a redis:// or unix:// url`},
+	} {
+		got, err := tt.target.Address()
+		if err == nil || err.Error() != tt.want {
+			t.Errorf("%+v.Address() = %+v, %v, want %s", tt.target, got, err, tt.want)
+		}
+	}
+}
+
+// Whatever a user and a password are made of, a url that is escaped as urls
+// are gives them back, and shows the user only.
+func TestAddressRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		user := rapid.StringMatching(`[a-z:@/?#%\[\] <>]{0,8}`).Draw(t, "user")
+		secret := rapid.StringMatching(`([0-9:@/?#%\[\] <>]|é){1,8}`).Draw(t, "password")
+		port := rapid.IntRange(1, 65535).Draw(t, "port")
+		database := rapid.IntRange(0, 1<<31-1).Draw(t, "database")
+		host := rapid.SampledFrom([]string{"host", "10.0.0.1", "::1"}).Draw(t, "host")
+		hostPort := net.JoinHostPort(host, strconv.Itoa(port))
+		text := "redis://" + url.UserPassword(user, secret).String() + "@" + hostPort + "/" + strconv.Itoa(database)
+
+		got, err := Target{URL: URL(text)}.Address()
+		want := Address{Kind: Given, Network: "tcp", Address: hostPort, Username: user, Password: Password(secret), Database: database}
+		if err != nil || got != want {
+			t.Fatalf("the address of %s is %+v (%v), want %+v", text, got, err, want)
+		}
+		shown := URL(text).String()
+		if wanted := "redis://" + url.User(user).String() + ":<redacted>@" + hostPort + "/" + strconv.Itoa(database); shown != wanted {
+			t.Fatalf("%s is shown as %s, want %s", text, shown, wanted)
+		}
+	})
+}
+
+// No text makes the reader of urls show what may be a password.
+func TestURLShowsNoPassword(t *testing.T) {
+	const secret = "hunter2"
+	rapid.Check(t, func(t *rapid.T) {
+		before := rapid.StringMatching(`(redis|rediss|unix|http|x)?(:|://|:/|:///)(alice)?:`).Draw(t, "before")
+		after := rapid.StringMatching(`[:@/?#%\[\] a0]{0,6}`).Draw(t, "after")
+		text := before + secret + after
+		if a, problem := parseURL(text); problem == "" && !strings.Contains(string(a.Password), secret) {
+			t.Skip("the secret is part of a path")
+		}
+		if shown := URL(text).String(); strings.Contains(shown, secret) {
+			t.Fatalf("%q is shown as %q", text, shown)
+		}
+	})
+}

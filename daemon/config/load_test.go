@@ -1,0 +1,345 @@
+package config
+
+import (
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// load is Load of a file called soakline.yaml.
+func load(content string) (Config, error) {
+	return Load(Sources{File: "soakline.yaml", Content: []byte(content)})
+}
+
+func TestLoadOfNothingIsTheDefault(t *testing.T) {
+	for _, content := range []string{
+		"", "\n", "# nothing\n", "---\n", "null", "{}", "batch:\n", "batch: {}\n", "batch: {max_commands: }\n",
+		"target:\n  reconnect:\n", "workload:\n  mix:\n",
+	} {
+		if c, err := load(content); err != nil || !reflect.DeepEqual(c, Default()) {
+			t.Errorf("Load(%q) = %v, %v, want the defaults", content, c, err)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	for _, tt := range []struct {
+		content string
+		change  func(*Config)
+	}{
+		{"arrival: {rate: 0.2}", func(c *Config) { c.Arrival.Rate = 0.2 }},
+		{"arrival: {rate: 1e8}", func(c *Config) { c.Arrival.Rate = 1e8 }},
+		{"arrival: {seed: 18446744073709551615}", func(c *Config) { c.Arrival.Seed = 1<<64 - 1 }},
+		{"batch: {max_delay: 0}", func(c *Config) { c.Batch.MaxDelay = 0 }},
+		{"batch: {max_delay: 1.5ms}", func(c *Config) { c.Batch.MaxDelay = 1500 * time.Microsecond }},
+		{"batch: {max_request_bytes: 1kB}", func(c *Config) { c.Batch.MaxRequestBytes = 1000 }},
+		{"workload: {keys: {ttl: 0}}", func(c *Config) { c.Workload.Keys.TTL = 0 }},
+		{"workload: {mix: [{weight: 0.5, command: set}]}", func(c *Config) { c.Workload.Mix = []Share{{"set", 0.5}} }},
+		{`web: {listen_address: ""}`, func(c *Config) { c.Web.ListenAddress = "" }},
+		{"batch: {max_commands: &n 7}\ntarget: {connections: *n}", func(c *Config) { c.Batch.MaxCommands, c.Target.Connections = 7, 7 }},
+		{"target:\n  reconnect: {max: 1s}", func(c *Config) { c.Target.Reconnect.Max = time.Second }},
+	} {
+		want := Default()
+		tt.change(&want)
+		if c, err := load(tt.content); err != nil || !reflect.DeepEqual(c, want) {
+			t.Errorf("Load(%q) = %v, %v, want\n%v", tt.content, c, err, want)
+		}
+	}
+}
+
+func TestFaultsOfFiles(t *testing.T) {
+	const (
+		sections = "target, arrival, duration, workload, batch, queue, safety, drain_timeout, web, log"
+		urls     = "want auto, private, embedded, redis://[user[:password]@]host[:port][/database] or unix:///path[?db=database] (soakline.yaml:1)"
+		units    = "in ns, us, ms, s, m or h (soakline.yaml:1)"
+		sizes    = "in B, kB, MB, GB, KiB, MiB or GiB (soakline.yaml:1)"
+	)
+	for _, tt := range []struct{ content, want string }{
+		// Files.
+		{"batch: [", "cannot be read as YAML, line 1: did not find expected node content: want one YAML document (soakline.yaml)"},
+		{"batch: *x", "cannot be read as YAML, unknown anchor 'x' referenced: want one YAML document (soakline.yaml)"},
+		{"duration: 0\n---\nduration: 1s", "there is a second document: want one YAML document (soakline.yaml)"},
+		{"- 1", "a list is not a map: want a map of " + sections + " (soakline.yaml:1)"},
+		{"batch", "a single value is not a map: want a map of " + sections + " (soakline.yaml:1)"},
+		// Names.
+		{"\nrate: 5", "rate: unknown key: want one of " + sections + " (soakline.yaml:2)"},
+		{"batch: {max_cnt: 5}", "batch.max_cnt: unknown key: want one of mode, max_commands, max_request_bytes, max_reply_bytes, max_delay (soakline.yaml:1)"},
+		{"batch: {Mode: single}", "batch.Mode: unknown key: want one of mode, max_commands, max_request_bytes, max_reply_bytes, max_delay (soakline.yaml:1)"},
+		{"target: {reconnect: {mean: 1s}}", "target.reconnect.mean: unknown key: want one of min, max (soakline.yaml:1)"},
+		{"log.level: info", "log.level: unknown key: want one of " + sections + " (soakline.yaml:1)"},
+		{`"a\nb": 1`, `"a\nb": unknown key: want one of ` + sections + " (soakline.yaml:1)"},
+		{"? [a]\n: 1", "a list: unknown key: want one of " + sections + " (soakline.yaml:1)"},
+		{"<<: {duration: 0}", `"<<": unknown key: want one of ` + sections + " (soakline.yaml:1)"},
+		{"duration: 0\nduration: 0", "duration: is given twice: want it once (soakline.yaml:2)"},
+		{"log:\nlog: {level: info}", "log: is given twice: want it once (soakline.yaml:2)"},
+		{"log: {level: info, level: info}", "log.level: is given twice: want it once (soakline.yaml:1)"},
+		{"safety: [allow_shared]", "safety: a list is not a map: want a map of allow_shared (soakline.yaml:1)"},
+		{"safety: true", "safety: a single value is not a map: want a map of allow_shared (soakline.yaml:1)"},
+		// Whole numbers.
+		{"batch: {max_commands: 0}", "batch.max_commands: 0 is too small: want a whole number from 1 to 1000000 (soakline.yaml:1)"},
+		{"batch: {max_commands: 1000001}", "batch.max_commands: 1000001 is too large: want a whole number from 1 to 1000000 (soakline.yaml:1)"},
+		{"batch: {max_commands: 7.9}", "batch.max_commands: 7.9 is not a whole number: want a whole number from 1 to 1000000 (soakline.yaml:1)"},
+		{"batch: {max_commands: 010}", "batch.max_commands: 010 is not a whole number: want a whole number from 1 to 1000000 (soakline.yaml:1)"},
+		{"batch: {max_commands: true}", "batch.max_commands: true is not a whole number: want a whole number from 1 to 1000000 (soakline.yaml:1)"},
+		{`batch: {max_commands: "64"}`, `batch.max_commands: "64" is text: want a whole number from 1 to 1000000 (soakline.yaml:1)`},
+		{"batch: {max_commands: {}}", "batch.max_commands: a map is not a whole number: want a whole number from 1 to 1000000 (soakline.yaml:1)"},
+		{"batch: {max_commands: 9223372036854775808}", "batch.max_commands: 9223372036854775808 is too large: want a whole number from 1 to 1000000 (soakline.yaml:1)"},
+		{"target: {database: -1}", "target.database: -1 is too small: want a whole number from 0 to 2147483647 (soakline.yaml:1)"},
+		{"target: {protocol: 1}", "target.protocol: 1 is too small: want a whole number from 2 to 3 (soakline.yaml:1)"},
+		{"target: {connections: 1025}", "target.connections: 1025 is too large: want a whole number from 1 to 1024 (soakline.yaml:1)"},
+		{"arrival: {seed: 1.5}", "arrival.seed: 1.5 is not a whole number: want a whole number from 0 to 18446744073709551615 (soakline.yaml:1)"},
+		{"workload: {keys: {count: 0}}", "workload.keys.count: 0 is too small: want a whole number from 1 to 1000000000 (soakline.yaml:1)"},
+		// Numbers.
+		{`arrival: {rate: "5000"}`, `arrival.rate: "5000" is text: want a number from 0 to 100000000 (soakline.yaml:1)`},
+		{"arrival: {rate: -0.1}", "arrival.rate: -0.1 is too small: want a number from 0 to 100000000 (soakline.yaml:1)"},
+		{"arrival: {rate: 1.1e8}", "arrival.rate: 1.1e8 is too large: want a number from 0 to 100000000 (soakline.yaml:1)"},
+		{"arrival: {rate: .nan}", "arrival.rate: .nan is not a number: want a number from 0 to 100000000 (soakline.yaml:1)"},
+		{"arrival: {rate: 0x10}", "arrival.rate: 0x10 is not a number: want a number from 0 to 100000000 (soakline.yaml:1)"},
+		// Durations.
+		{"batch: {max_delay: 5}", "batch.max_delay: 5 has no unit: want a duration from 0s to 1h " + units},
+		{`batch: {max_delay: "5"}`, `batch.max_delay: "5" has no unit: want a duration from 0s to 1h ` + units},
+		{"batch: {max_delay: 1d}", `batch.max_delay: "1d" has an unknown unit: want a duration from 0s to 1h ` + units},
+		{"batch: {max_delay: soon}", `batch.max_delay: "soon" is not a duration: want a duration from 0s to 1h ` + units},
+		{"batch: {max_delay: -1ms}", `batch.max_delay: "-1ms" is too small: want a duration from 0s to 1h ` + units},
+		{"batch: {max_delay: false}", "batch.max_delay: false is not a duration: want a duration from 0s to 1h " + units},
+		{"target: {read_timeout: 0}", "target.read_timeout: 0 is too small: want a duration from 1ms to 1h " + units},
+		{"drain_timeout: 2h", `drain_timeout: "2h" is too large: want a duration from 1ms to 1h ` + units},
+		{"workload: {keys: {ttl: 1500ms}}", `workload.keys.ttl: "1500ms" is not whole seconds: want 0 or whole seconds from 1s to 87600h (soakline.yaml:1)`},
+		{"workload: {keys: {ttl: -1s}}", `workload.keys.ttl: "-1s" is too small: want 0 or whole seconds from 1s to 87600h (soakline.yaml:1)`},
+		// Sizes.
+		{"workload: {value: {size: 100}}", "workload.value.size: 100 has no unit: want a size from 1B to 512MiB " + sizes},
+		{"workload: {value: {size: 1kb}}", `workload.value.size: "1kb" has an unknown unit: want a size from 1B to 512MiB ` + sizes},
+		{"workload: {value: {size: 0B}}", `workload.value.size: "0B" is too small: want a size from 1B to 512MiB ` + sizes},
+		{"workload: {value: {size: 1GiB}}", `workload.value.size: "1GiB" is too large: want a size from 1B to 512MiB ` + sizes},
+		{"workload: {value: {size: 9000000000000GiB}}", `workload.value.size: "9000000000000GiB" is too large: want a size from 1B to 512MiB ` + sizes},
+		{"workload: {value: {size: -1B}}", `workload.value.size: "-1B" is not a size: want a size from 1B to 512MiB ` + sizes},
+		// Words, text, truth.
+		{"batch: {mode: transaction}", `batch.mode: "transaction" is unknown: want one of pipeline, single (soakline.yaml:1)`},
+		{"arrival: {process: gamma}", `arrival.process: "gamma" is unknown: want one of deterministic, poisson, closed (soakline.yaml:1)`},
+		{"arrival: {pacing: Sleep}", `arrival.pacing: "Sleep" is unknown: want one of sleep, spin (soakline.yaml:1)`},
+		{"workload: {keys: {distribution: zipf}}", `workload.keys.distribution: "zipf" is unknown: want one of uniform (soakline.yaml:1)`},
+		{"log: {level: 1}", "log.level: 1 is not text: want one of debug, info, warn, error (soakline.yaml:1)"},
+		{"log: {format: [json]}", "log.format: a list is not text: want one of console, json (soakline.yaml:1)"},
+		{"safety: {allow_shared: 1}", "safety.allow_shared: 1 is not true or false: want true or false (soakline.yaml:1)"},
+		{"safety: {allow_shared: yes}", `safety.allow_shared: "yes" is text: want true or false (soakline.yaml:1)`},
+		{`web: {config_file: "a\u0007b"}`, `web.config_file: "a\ab" has characters that cannot be printed: want text that can be printed (soakline.yaml:1)`},
+		{`workload: {keys: {prefix: ""}}`, `workload.keys.prefix: "" is empty: want text without spaces and without any of * ? [ ] \ (soakline.yaml:1)`},
+		{"workload: {keys: {prefix: a b}}", `workload.keys.prefix: "a b" has a space: want text without spaces and without any of * ? [ ] \ (soakline.yaml:1)`},
+		{"workload: {keys: {prefix: a*}}", `workload.keys.prefix: "a*" has a glob character: want text without spaces and without any of * ? [ ] \ (soakline.yaml:1)`},
+		{"web: {listen_address: localhost}", `web.listen_address: "localhost" is not host:port: want host:port with a port from 0 to 65535, or "" (soakline.yaml:1)`},
+		{"web: {listen_address: 'localhost:65536'}", `web.listen_address: "localhost:65536" has no such port: want host:port with a port from 0 to 65535, or "" (soakline.yaml:1)`},
+		{"web: {telemetry_path: metrics}", `web.telemetry_path: "metrics" does not start with /: want a path like /metrics, and none of / /config /-/healthy /-/ready (soakline.yaml:1)`},
+		{"web: {telemetry_path: /config}", `web.telemetry_path: "/config" is another page: want a path like /metrics, and none of / /config /-/healthy /-/ready (soakline.yaml:1)`},
+		{`web: {telemetry_path: "/{a}"}`, `web.telemetry_path: "/{a}" is not a plain path: want a path like /metrics, and none of / /config /-/healthy /-/ready (soakline.yaml:1)`},
+		{"web: {telemetry_path: /a/}", `web.telemetry_path: "/a/" is not a plain path: want a path like /metrics, and none of / /config /-/healthy /-/ready (soakline.yaml:1)`},
+		// The mix.
+		{"workload: {mix: []}", "workload.mix: is empty: want a list of {command: …, weight: …}, each command once (soakline.yaml:1)"},
+		{"workload: {mix: {get: 1}}", "workload.mix: a map is not a list: want a list of {command: …, weight: …}, each command once (soakline.yaml:1)"},
+		{"workload: {mix: [get]}", "workload.mix[0]: a single value is not a map: want a map of command, weight (soakline.yaml:1)"},
+		{"workload: {mix: [{command: mget, weight: 1}]}", `workload.mix[0].command: "mget" is unknown: want one of get, set, incr (soakline.yaml:1)`},
+		{"workload:\n  mix:\n  - {command: get, weight: 1}\n  - {command: set, weight: 0}", "workload.mix[1].weight: 0 is too small: want a number from 0.000001 to 1000000 (soakline.yaml:4)"},
+		{"workload: {mix: [{command: get}]}", "workload.mix[0].weight: is missing: want a number from 0.000001 to 1000000 (soakline.yaml:1)"},
+		{"workload: {mix: [{command: get, weight: 1, key: 2}]}", "workload.mix[0].key: unknown key: want one of command, weight (soakline.yaml:1)"},
+		{"workload: {mix: [{command: get, weight: 1}, {command: get, weight: 2}]}", `workload.mix[1]: "get" is listed twice: want a list of {command: …, weight: …}, each command once (soakline.yaml:1)`},
+		// The target.
+		{"target: {url: localhost}", `target.url: "localhost" has no scheme: ` + urls},
+		{"target: {url: 'localhost:6379'}", `target.url: "localhost:…" is not a url: ` + urls},
+		{"target: {url: 'http://host'}", `target.url: "http://…" has an unknown scheme: ` + urls},
+		{"target: {url: 'rediss://host'}", `target.url: "rediss://…" asks for TLS, which is not supported yet: ` + urls},
+		{"target: {url: 'redis://'}", `target.url: "redis://…" has no host: ` + urls},
+		{"target: {url: 'redis://host:0'}", `target.url: "redis://…" has no such port: ` + urls},
+		{"target: {url: 'redis://::1/'}", `target.url: "redis://…" has an IPv6 address without brackets: ` + urls},
+		{"target: {url: 'redis://host/x'}", `target.url: "redis://…" has a database that is not a whole number: ` + urls},
+		{"target: {url: 'redis://host?db=1'}", `target.url: "redis://…" has more than a database after the host: ` + urls},
+		{"target: {url: 'unix://tmp/s'}", `target.url: "unix://…" has something before the path: ` + urls},
+		{"target: {url: 'unix://'}", `target.url: "unix://…" has no path: ` + urls},
+		{"target: {url: 'unix:///s?db=1&db=2'}", `target.url: "unix://…" has more than a database after the path: ` + urls},
+		{"target: {password: hunter2}", "target.password: a password has no place here: want target.password_file or the variable SOAKLINE_TARGET_PASSWORD (soakline.yaml:1)"},
+		// Keys that contradict each other.
+		{"target: {username: bob}", `target.username: "bob" is of no use with target.url auto: want a redis:// or unix:// url (soakline.yaml:1)`},
+		{"target:\n  url: private\n  password_file: f", `target.password_file: "f" is of no use with target.url private: want a redis:// or unix:// url (soakline.yaml:3, soakline.yaml:2)`},
+		{"target: {url: 'redis://alice@host', username: bob}", `target.username: "bob" is not the user in target.url: want only one of them (soakline.yaml:1)`},
+		{"target: {url: 'redis://host/0', database: 1}", "target.database: 1 is not the database in target.url: want only one of them (soakline.yaml:1)"},
+		{"target: {reconnect: {min: 6s}}", "target.reconnect.max: 5s is less than target.reconnect.min, 6s: want at least as much (soakline.yaml:1)"},
+		{"queue: {max_bytes: 1KiB}", "queue.max_bytes: 1KiB is less than batch.max_request_bytes, 64KiB: want at least as much (soakline.yaml:1)"},
+		{"queue: {max_commands: 63}", "queue.max_commands: 63 is less than batch.max_commands, 64: want at least as many (soakline.yaml:1)"},
+	} {
+		c, err := load(tt.content)
+		if err == nil || err.Error() != tt.want {
+			t.Errorf("Load(%q) =\n%v, want\n%s", tt.content, err, tt.want)
+		}
+		if !reflect.DeepEqual(c, Config{}) {
+			t.Errorf("Load(%q) returns a configuration beside its error", tt.content)
+		}
+		if _, ok := errors.AsType[*Error](err); !ok {
+			t.Errorf("Load(%q) fails with a %T, want an *Error", tt.content, err)
+		}
+	}
+}
+
+func TestFaultsOfAllSources(t *testing.T) {
+	_, err := Load(Sources{
+		File:    "soakline.yaml",
+		Content: []byte("batch:\n  max_commands: 0\n  linger: 1ms\narrival:\n  rate: fast\n"),
+		Environ: []string{
+			"PATH=/bin", "SOAKLINE_REQUIRE_SERVER=1", "SOAKLINE_SERVICE_HOST=10.0.0.1", "SOAKLINE_PORT_9765_TCP_ADDR=10.0.0.1",
+			"SOAKLINE_BATCH_MAX_CNT=1", "SOAKLINE_RATE=1", "SOAKLINE_TARGET_PASSWRD=hunter2",
+			"SOAKLINE_BATCH_MAX_DELAY=1", "SOAKLINE_WORKLOAD_MIX=[{command: get}]", "SOAKLINE_LOG_LEVEL=",
+		},
+		Set: []string{
+			"hunter2", "batch.max_cnt=3", "rate=4", "target.password=hunter2", "a b\nc=5", "batch=1",
+			"queue.max_bytes=1", "workload.mix=x: [", "target.username=bob", "batch.max_commands=-99999999999999999999", "safety.allow_shared=yes",
+		},
+		Flags: map[string]string{"arrival.rate": "NaN", "target.url": "redis://:hunter2", "web.config_file": "\x00", "speed": "1"},
+	})
+	const want = `batch.max_commands: 0 is too small: want a whole number from 1 to 1000000 (soakline.yaml:2)
+batch.linger: unknown key: want one of mode, max_commands, max_request_bytes, max_reply_bytes, max_delay (soakline.yaml:3)
+arrival.rate: "fast" is text: want a number from 0 to 100000000 (soakline.yaml:5)
+SOAKLINE_BATCH_MAX_CNT: unknown variable: want a known one, such as SOAKLINE_BATCH_MAX_COMMANDS
+batch.max_delay: "1" has no unit: want a duration from 0s to 1h in ns, us, ms, s, m or h (SOAKLINE_BATCH_MAX_DELAY)
+log.level: "" is unknown: want one of debug, info, warn, error (SOAKLINE_LOG_LEVEL)
+SOAKLINE_RATE: unknown variable: want a known one, such as SOAKLINE_ARRIVAL_RATE
+SOAKLINE_TARGET_PASSWRD: unknown variable: want a known one, such as SOAKLINE_TARGET_PASSWORD
+workload.mix[0].weight: is missing: want a number from 0.000001 to 1000000 (SOAKLINE_WORKLOAD_MIX)
+--set: argument 1 has no =: want key=value
+batch.max_cnt: unknown key: want a known one, such as batch.max_commands (--set)
+rate: unknown key: want a known one, such as arrival.rate (--set)
+target.password: a password has no place here: want target.password_file or the variable SOAKLINE_TARGET_PASSWORD (--set)
+"a b\nc": unknown key: want a known one, such as duration (--set)
+batch: unknown key: want a known one, such as batch.mode (--set)
+queue.max_bytes: "1" has no unit: want a size from 1B to 64GiB in B, kB, MB, GB, KiB, MiB or GiB (--set)
+workload.mix: "x: [" is not a list: want a list of {command: …, weight: …}, each command once (--set)
+batch.max_commands: "-99999999999999999999" is too small: want a whole number from 1 to 1000000 (--set)
+safety.allow_shared: "yes" is not true or false: want true or false (--set)
+arrival.rate: "NaN" is not a number: want a number from 0 to 100000000 (--rate)
+speed: unknown key: want a known one, such as arrival.seed (--speed)
+target.url: "redis://…" is not a url: want auto, private, embedded, redis://[user[:password]@]host[:port][/database] or unix:///path[?db=database] (--target)
+web.config_file: "\x00" has characters that cannot be printed: want text that can be printed (--web.config.file)`
+	if err == nil || err.Error() != want {
+		t.Errorf("Load fails with\n%v\nwant\n%s", err, want)
+	}
+	if e, ok := errors.AsType[*Error](err); ok && len(e.Faults) != strings.Count(want, "\n")+1 {
+		t.Errorf("%d faults, want one for each line", len(e.Faults))
+	}
+}
+
+func TestLoadReadsTheFile(t *testing.T) {
+	_, err := Load(Sources{File: "testdata/absent.yaml"})
+	const want = "open testdata/absent.yaml: no such file or directory: want a file that can be read"
+	if err == nil || err.Error() != want {
+		t.Errorf("Load = %v, want %s", err, want)
+	}
+}
+
+// Flags win over --set, --set over the environment, that over the file.
+func TestPrecedence(t *testing.T) {
+	for _, tt := range []struct{ path, file, env, set, flag string }{
+		{"batch.max_commands", "11", "12", "13", "14"},
+		{"arrival.seed", "1", "2", "3", "4"},
+		{"arrival.rate", "1.5", "2.5", "3.5", "4.5"},
+		{"batch.max_delay", "1s", "2s", "3s", "4s"},
+		{"queue.max_bytes", "1MiB", "2MiB", "3MiB", "4MiB"},
+		{"log.level", "debug", "warn", "error", "info"},
+		{"safety.allow_shared", "true", "false", "true", "false"},
+		{"web.config_file", "a", "b", "c", "d"},
+		{"target.url", "private", "embedded", "redis://a", "redis://b"},
+		{
+			"workload.mix", `[{"command":"get","weight":1}]`, `[{"command":"set","weight":2}]`,
+			`[{"command":"incr","weight":3},{"command":"get","weight":4}]`, `[{"command":"get","weight":5}]`,
+		},
+	} {
+		var s Sources
+		for _, source := range []struct {
+			name, text string
+			add        func(text string)
+		}{
+			{"the file", tt.file, func(text string) { s.File, s.Content = "f", []byte(nested(tt.path, text)) }},
+			{"the environment", tt.env, func(text string) { s.Environ = []string{variable(tt.path) + "=" + text} }},
+			{"--set", tt.set, func(text string) { s.Set = []string{tt.path + "=" + text} }},
+			{"a flag", tt.flag, func(text string) { s.Flags = map[string]string{tt.path: text} }},
+		} {
+			source.add(source.text)
+			c, err := Load(s)
+			if got := textOf(c, tt.path); err != nil || got != source.text {
+				t.Errorf("with %s, %s is %s (%v), want %s", source.name, tt.path, got, err, source.text)
+			}
+		}
+	}
+
+	c, err := Load(Sources{Set: []string{"log.level=warn", "log.level=error"}})
+	if err != nil || c.Log.Level != "error" {
+		t.Errorf("of two --set the level is %q (%v), want that of the last", c.Log.Level, err)
+	}
+}
+
+// samples are accepted values that are not the defaults, as they print.
+var samples = map[string]string{
+	"target.url": "redis://host:6380/2", "target.username": "ali:ce@home", "target.password_file": "/run/secret",
+	"target.database": "3", "target.protocol": "3", "target.connections": "8", "target.dial_timeout": "1s",
+	"target.read_timeout": "1m30s", "target.write_timeout": "2s", "target.reconnect.min": "1s", "target.reconnect.max": "10s",
+	"arrival.process": "deterministic", "arrival.rate": "0.25", "arrival.seed": "18446744073709551615",
+	"arrival.max_catch_up": "100ms", "arrival.max_lag": "250µs", "arrival.pacing": "spin", "duration": "24h",
+	"workload.mix": `[{"command":"set","weight":0.5}]`, "workload.keys.count": "1", "workload.keys.distribution": "uniform",
+	"workload.keys.prefix": "{a}:", "workload.keys.ttl": "1m", "workload.value.size": "1500kB",
+	"batch.mode": "single", "batch.max_commands": "1", "batch.max_request_bytes": "1MB", "batch.max_reply_bytes": "1GiB",
+	"batch.max_delay": "0s", "queue.max_commands": "64", "queue.max_bytes": "1GiB", "safety.allow_shared": "true",
+	"drain_timeout": "1ms", "web.listen_address": "[::]:80", "web.config_file": "web.yaml", "web.telemetry_path": "/a/b",
+	"log.level": "warn", "log.format": "json",
+}
+
+func TestEveryKeyFromEverySource(t *testing.T) {
+	for _, k := range Keys() {
+		text, ok := samples[k.Path]
+		if !ok {
+			t.Errorf("%s has no sample", k.Path)
+			continue
+		}
+		if k.Default == text && k.Path != "workload.keys.distribution" { // which has one word
+			t.Errorf("the sample of %s is its default", k.Path)
+		}
+		base := []string{"target.url=redis://host"} // for what only an address has
+		if k.Path == "target.url" {
+			base = nil
+		}
+		for name, s := range map[string]Sources{
+			"its variable": {Environ: []string{k.Env + "=" + text}, Set: base},
+			"--set":        {Set: append(base, k.Path+"="+text)},
+			"a flag":       {Flags: map[string]string{k.Path: text}, Set: base},
+			"a file":       {File: "f", Content: []byte(nested(k.Path, quoted(k, text))), Set: base},
+		} {
+			c, err := Load(s)
+			if got := textOf(c, k.Path); err != nil || got != text {
+				t.Errorf("from %s, %s is %s (%v), want %s", name, k.Path, got, err, text)
+			}
+		}
+	}
+	if extra := len(samples) - len(Keys()); extra > 0 {
+		t.Errorf("%d samples have no key: %v", extra, slices.Sorted(maps.Keys(samples)))
+	}
+}
+
+// nested is a file that gives text for the key at path.
+func nested(path, text string) string {
+	return "{" + strings.ReplaceAll(path, ".", ": {") + ": " + text + strings.Repeat("}", strings.Count(path, ".")+1)
+}
+
+func quoted(k Key, text string) string {
+	if k.Type == "text" {
+		return "'" + text + "'"
+	}
+	return text
+}
+
+// textOf is the value of c's key at path, as --set takes it.
+func textOf(c Config, path string) string {
+	k, _ := keyAt(path)
+	value, ok := values(c)[path]
+	if !ok || value == nil {
+		return ""
+	}
+	return oneLine(k.form.plain(value))
+}
