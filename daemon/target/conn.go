@@ -1,0 +1,187 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"soakline/daemon/batch"
+	"soakline/daemon/workload"
+)
+
+// lastIncrements is how long the counters of a connection that is gone are
+// kept, for increments that it may still have on the way.
+const lastIncrements = time.Minute
+
+// Conn is one connection, which carries one exchange at a time. It is used by
+// one goroutine; only Close may be called by another.
+type Conn struct {
+	layout   *workload.Layout
+	counters *workload.Counters
+	mode     batch.Mode
+
+	client *redis.Client
+	conn   *redis.Conn
+	pipe   redis.Pipeliner
+	wire   *wire
+
+	slots  []*slot
+	cmds   []redis.Cmder // the slots
+	n      int           // of them, in this exchange
+	broken error         // why the connection is to be replaced
+	lost   bool          // a reply could not be read: none behind it will be
+	before uint64        // bytes written before this exchange
+}
+
+// Seat says for whom a connection works.
+type Seat struct {
+	Layout   *workload.Layout
+	Counters *workload.Counters // of this connection alone
+	Mode     batch.Mode
+	Counts   bool // whether it will send INCR: its counters are then made
+}
+
+// Open connects, authenticates and makes the connection's counters; those of
+// the connection before it expire. It ends with ctx.
+func Open(ctx context.Context, o *Options, seat Seat) (*Conn, error) {
+	c := &Conn{layout: seat.Layout, counters: seat.Counters, mode: seat.Mode}
+	c.client = o.client(c.until(ctx, o.dialer()))
+	c.conn = c.client.Conn()
+	c.pipe = c.conn.Pipeline()
+	cut := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer cut()
+	if err := c.begin(ctx, seat.Counts); err != nil {
+		_ = c.Close()
+		if ctx.Err() != nil {
+			err = ctx.Err() // rather than what its end did to the connection
+		}
+		return nil, fmt.Errorf("open %s: %w", o.Address, err)
+	}
+	return c, nil
+}
+
+// begin makes go-redis dial and shake hands.
+func (c *Conn) begin(ctx context.Context, counts bool) error {
+	err := c.conn.Ping(ctx).Err()
+	if err != nil || !counts {
+		return err
+	}
+	pipe := c.conn.Pipeline()
+	for _, name := range c.layout.Names(c.counters) {
+		pipe.Set(ctx, name, 0, c.layout.TTL)
+	}
+	for _, name := range c.layout.Previous(c.counters) {
+		pipe.Expire(ctx, name, lastIncrements)
+	}
+	_, err = pipe.Exec(ctx)
+	var refused redis.Error
+	if errors.As(err, &refused) {
+		return nil // the commands of the workload will be refused too, and counted
+	}
+	return err
+}
+
+// Prepare sets what the next exchange sends.
+func (c *Conn) Prepare(commands []workload.Command) {
+	for len(c.slots) < len(commands) {
+		s := newSlot(c, c.layout.ValueSize+len("\r\n"))
+		c.slots = append(c.slots, s)
+		c.cmds = append(c.cmds, s)
+	}
+	c.n = len(commands)
+	var ahead uint64
+	for i := range commands {
+		c.slots[i].prepare(commands[i])
+		c.slots[i].ahead = ahead
+		ahead += uint64(commands[i].RequestBytes)
+	}
+}
+
+// Exchange sends what has been prepared and reads the replies, once. It calls
+// written when the first bytes have been written, unless that fails. An error
+// says why the connection is to be replaced; the replies that arrived before it
+// are there all the same. Errors of single commands are not errors of the
+// exchange.
+func (c *Conn) Exchange(ctx context.Context, written func()) error {
+	c.before = c.wire.written
+	c.wire.onWrite = written
+	var err error
+	if c.mode == batch.Single {
+		err = c.conn.Process(ctx, c.cmds[0])
+	} else {
+		err = c.pipe.BatchProcess(ctx, c.cmds[:c.n]...)
+		if err == nil {
+			_, err = c.pipe.Exec(ctx)
+		}
+	}
+	if c.broken == nil && err != nil {
+		var refused redis.Error
+		if !errors.As(err, &refused) {
+			c.broken = err
+		}
+	}
+	return c.broken
+}
+
+// Sent tells whether any byte of the last exchange was written.
+func (c *Conn) Sent() bool { return c.wire.written != c.before }
+
+// Reply is what came back for the i-th command of the last exchange. Its bytes
+// are valid until the next one.
+func (c *Conn) Reply(i int) workload.Reply { return c.slots[i].reply }
+
+// Check judges the reply to commands[i] of the last exchange. Without a reply
+// the command is unsent only if not one byte of it was written.
+func (c *Conn) Check(i int, command workload.Command) workload.Outcome {
+	s := c.slots[i]
+	return c.layout.Check(command, s.reply, c.wire.written-c.before > s.ahead, c.counters)
+}
+
+// Close ends the connection, and with it an exchange that is under way. It may
+// be called more than once, and by any goroutine.
+func (c *Conn) Close() error { return c.client.Close() }
+
+// until is dial for this connection's transport. It ends with ctx, which
+// go-redis does not hand on.
+func (c *Conn) until(ctx context.Context, dial dialer) dialer {
+	return func(attempt context.Context, network, address string) (net.Conn, error) {
+		attempt, cancel := context.WithCancel(attempt)
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
+		conn, err := dial(attempt, network, address)
+		if err != nil {
+			return nil, err
+		}
+		c.wire = &wire{Conn: conn}
+		return c.wire, nil
+	}
+}
+
+// failure is what err, met while a reply was read, says of its command. The
+// first error that is not the target's own ends the exchange: go-redis spreads
+// it over the commands behind, whose replies were not read.
+func (c *Conn) failure(err error) workload.Reply {
+	var refused redis.Error
+	if errors.As(err, &refused) {
+		code := workload.CodeOf(refused.Error())
+		if code == readOnly {
+			// go-redis gives up such a connection: its address may by now
+			// lead to another server.
+			c.broken = err
+		}
+		return workload.Reply{Kind: workload.Failure, Code: code}
+	}
+	first := !c.lost
+	c.lost = true
+	if c.broken == nil {
+		c.broken = err
+	}
+	if first && foreign(err) {
+		return workload.Reply{Kind: workload.Foreign}
+	}
+	return workload.Reply{Kind: workload.Missing}
+}

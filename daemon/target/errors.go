@@ -1,0 +1,93 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/redis/go-redis/v9"
+
+	"soakline/daemon/workload"
+)
+
+// Failure is why a connection could not be opened or was lost, an index into
+// Failures.
+type Failure uint8
+
+const (
+	Other    Failure = iota // none of these
+	Refused                 // nobody listens there
+	Timeout                 // no answer in time
+	Reset                   // the target broke the connection
+	Closed                  // the target closed the connection
+	Unknown                 // the name or the route does not exist
+	Auth                    // user or password are wrong
+	Rejected                // the target answered the handshake with another error
+	Protocol                // a reply that cannot be read
+	Role                    // the target became read-only
+)
+
+// Failures lists the names of the failures, indexed by Failure.
+var Failures = []string{
+	"other", "refused", "timeout", "reset", "closed", "unknown_address", "auth", "rejected", "protocol", "role",
+}
+
+func (f Failure) String() string { return Failures[f] }
+
+var readOnly = workload.CodeOf("READONLY")
+
+// authCodes are the codes with which a target refuses a user.
+var authCodes = map[workload.Code]bool{
+	workload.CodeOf("NOAUTH"):    true,
+	workload.CodeOf("WRONGPASS"): true,
+	workload.CodeOf("NOPERM"):    true,
+}
+
+// FailureOf classes an error of Open or Exchange.
+func FailureOf(err error) Failure {
+	var refused redis.Error
+	var dns *net.DNSError
+	var network net.Error
+	var number *strconv.NumError // of a reply's length
+	switch {
+	case errors.As(err, &refused):
+		code := workload.CodeOf(refused.Error())
+		switch {
+		case code == readOnly:
+			return Role
+		case authCodes[code], strings.Contains(refused.Error(), "AUTH"):
+			return Auth
+		}
+		return Rejected
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
+		return Refused
+	case errors.As(err, &dns), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return Unknown
+	case errors.As(err, &network) && network.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		return Timeout
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return Reset
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.Is(err, redis.ErrClosed):
+		return Closed
+	case errors.As(err, &number), strings.HasPrefix(err.Error(), "redis: "):
+		return Protocol
+	}
+	return Other
+}
+
+// foreign tells whether err says that a whole reply was read, of a type or
+// length that the command cannot have. go-redis has no error values for these:
+// the texts are those of its ReadStringInto.
+func foreign(err error) bool {
+	text := err.Error()
+	if strings.HasPrefix(text, "redis: buffer too small") {
+		return true
+	}
+	quoted, found := strings.CutPrefix(text, `redis: can't parse reply="`)
+	return found && quoted != "" && strings.IndexByte("*%~>#(=", quoted[0]) >= 0
+}
