@@ -1,0 +1,212 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"soakline/daemon/arrival"
+	"soakline/daemon/batch"
+	"soakline/daemon/target"
+	"soakline/daemon/workload"
+	"soakline/metrics"
+)
+
+const (
+	// keepEvery is how often the housekeeper brings the ledger up to date:
+	// how late a stall shows in the queue, and how much is admitted at once.
+	keepEvery = 5 * time.Millisecond
+	// drainPause bounds the wait between attempts to connect during a drain.
+	drainPause = 50 * time.Millisecond
+	// logEvery and logFirst bound how often the same change of a connection's
+	// state is logged; each is counted in the metrics.
+	logEvery = 10 * time.Second
+	logFirst = 4
+)
+
+// labels are the values of the closed label sets, in the order of their
+// integers.
+func labels() *metrics.Labels {
+	return &metrics.Labels{
+		Commands: workload.CommandNames(),
+		Outcomes: workload.Outcomes,
+		Shed:     shedReasons,
+		Codes:    workload.Codes,
+		Flushes:  batch.Reasons,
+		Modes:    batch.Modes,
+		Failures: target.Failures,
+	}
+}
+
+// EngineOptions say what an engine offers, and to whom.
+type EngineOptions struct {
+	Process      arrival.Row
+	Profile      arrival.Profile // of an open-loop process
+	Seed         uint64          // of schedule and commands
+	MaxCatchUp   time.Duration   // an arrival noticed later than this is shed
+	Spin         bool            // spin for the last of a wait
+	Layout       *workload.Layout
+	Mix          []workload.Share
+	Mode         batch.Mode
+	Limits       batch.Limits
+	Queue        batch.Queue
+	Connections  int
+	ReconnectMin time.Duration
+	ReconnectMax time.Duration
+
+	// Open opens the link of the connection number owner, for the generation-th
+	// time.
+	Open func(ctx context.Context, owner int, generation uint32) (link, error)
+	// Timer makes the engine wait with the runtime's timers alone, for tests
+	// inside a synctest bubble.
+	Timer bool
+	Log   *zap.Logger
+}
+
+// Engine offers load: one lane and its connections.
+type Engine struct {
+	clock
+	options     EngineOptions
+	lane        *lane
+	connections []*connection
+	totals      *metrics.Totals
+	running     sync.WaitGroup // connections
+	keeping     sync.WaitGroup // the housekeeper
+
+	base     context.Context // of exchanges: never cancelled
+	stopping context.Context // done when the drain begins
+	stop     context.CancelFunc
+	closing  context.Context // done when the drain deadline has passed
+	close    context.CancelFunc
+	finished context.Context // done when the engine has stopped
+	finish   context.CancelFunc
+	links    linkSet
+	log      *zap.Logger
+}
+
+// NewEngine prepares an engine.
+func NewEngine(o EngineOptions) *Engine {
+	e := &Engine{options: o, base: context.Background()}
+	e.log = o.Log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		return zapcore.NewSamplerWithOptions(core, logEvery, logFirst, 0)
+	}))
+	e.stopping, e.stop = context.WithCancel(e.base)
+	e.closing, e.close = context.WithCancel(e.base)
+	e.finished, e.finish = context.WithCancel(e.base)
+	l := &lane{
+		open:       o.Process.OpenLoop(),
+		limits:     o.Limits.In(o.Mode),
+		maxCatchUp: o.MaxCatchUp,
+		lead:       make(chan struct{}, 1),
+		wake:       make(chan struct{}, 1),
+		source:     o.Layout.NewSource(o.Mix, rand.NewPCG(o.Seed, 1)),
+		next:       arrival.Never,
+		ledger:     metrics.NewLedger(labels()),
+	}
+	if l.open {
+		l.schedule = arrival.NewSchedule(o.Profile, o.Process.Gap, rand.NewPCG(o.Seed, 0))
+		l.former = batch.NewFormer(l.limits, o.Queue)
+		l.next = l.schedule.Next()
+	}
+	e.lane = l
+	var recorders []*metrics.Recorder
+	for owner := range o.Connections {
+		c := &connection{engine: e, lane: l, owner: owner, recorder: metrics.NewRecorder(labels())}
+		c.written = c.pass
+		recorders = append(recorders, c.recorder)
+		e.connections = append(e.connections, c)
+	}
+	e.totals = metrics.NewTotals(labels(), []metrics.Lane{{Lock: l, Ledger: l.ledger, Recorders: recorders}})
+	return e
+}
+
+// Connect opens every connection once before the schedule begins, so that the
+// first arrivals wait for no handshake. An error says which could not be
+// opened; then none is open.
+func (e *Engine) Connect(ctx context.Context) error {
+	for _, c := range e.connections {
+		link, err := e.options.Open(ctx, c.owner, c.generation)
+		if err != nil {
+			e.links.closeAll()
+			return fmt.Errorf("connection %d of %d: %w", c.owner+1, len(e.connections), err)
+		}
+		c.attach(link)
+	}
+	return nil
+}
+
+// Start lets the schedule begin now. Connections that are not open yet open
+// while it runs.
+func (e *Engine) Start() {
+	e.clock = clock{time.Now()}
+	l := e.lane
+	l.clock = e.clock
+	switch {
+	case e.options.Timer:
+		l.sleep = timerSleeper(e.clock)
+	case e.options.Spin:
+		l.sleep = spinSleeper(e.clock, preciseSleeper(e.clock))
+	default:
+		l.sleep = preciseSleeper(e.clock)
+	}
+	for _, c := range e.connections {
+		c.timer = time.NewTimer(time.Hour)
+		c.timer.Stop()
+		e.running.Add(1)
+		go c.run()
+	}
+	l.lead <- struct{}{}
+	e.keeping.Add(1)
+	go e.keep()
+}
+
+// keep is the housekeeper.
+func (e *Engine) keep() {
+	defer e.keeping.Done()
+	ticker := time.NewTicker(keepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			e.lane.Lock() // brings it up to date
+			e.lane.Unlock()
+		case <-e.finished.Done():
+			return
+		}
+	}
+}
+
+// Drain ends the schedule, sends what has arrived and waits for its replies,
+// at most for deadline; then it cuts the connections and settles the rest.
+// Afterwards nothing of the engine runs.
+func (e *Engine) Drain(deadline time.Duration) {
+	e.lane.drain()
+	e.stop()
+	cut := time.AfterFunc(deadline, func() {
+		e.close()
+		e.links.closeAll()
+	})
+	e.running.Wait()
+	cut.Stop()
+	e.close()
+	e.lane.abandon()
+	e.finish()
+	e.keeping.Wait()
+}
+
+// Collect overwrites s with the engine's state at one instant.
+func (e *Engine) Collect(s *metrics.Snapshot) { e.totals.Collect(s) }
+
+// Rate is the offered rate now, in commands per second: λ(t), or 0 where
+// arrivals have no schedule.
+func (e *Engine) Rate() float64 {
+	if !e.lane.open || e.stopping.Err() != nil {
+		return 0
+	}
+	return e.options.Profile.Rate(e.now())
+}

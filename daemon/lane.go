@@ -1,0 +1,248 @@
+package daemon
+
+import (
+	"sync"
+	"time"
+
+	"soakline/daemon/arrival"
+	"soakline/daemon/batch"
+	"soakline/daemon/workload"
+	"soakline/metrics"
+)
+
+// The reasons for which an arrival is shed, indices into shedReasons.
+const (
+	shedQueueFull = iota // the queue was full when it arrived
+	shedTooLate          // the daemon noticed it too late: it was suspended
+)
+
+var shedReasons = []string{"queue_full", "too_late"}
+
+// writeTime is about what it takes to encode and write a batch.
+const writeTime = 50 * time.Microsecond
+
+// writtenAtOnce is the size in bytes of a batch that the kernel takes over at
+// once, whether or not the target reads: no more than the least send buffer
+// that a socket has by default, which is empty between exchanges.
+const writtenAtOnce = 16 << 10
+
+// lane is one window of arrivals and its former, served by some connections.
+//
+// Its connections take turns: the one that holds the lead draws the schedule
+// ahead as far as the next batch needs, sleeps until that batch is ready, takes
+// it and passes the lead on. The others are at their exchanges, or wait for the
+// lead. Arrivals are the schedule's, whoever is late: nothing here skips or
+// slows them.
+//
+// To wake the next leader takes longer than to write a batch. So a connection
+// keeps the lead until it has written, unless the next batch is ready by then
+// or the writing may depend on the target.
+type lane struct {
+	clock
+	open       bool // open loop; false: closed, without a schedule
+	limits     batch.Limits
+	maxCatchUp time.Duration
+	sleep      sleeper
+
+	lead chan struct{} // holds the one token of the lead, when nobody leads
+	wake chan struct{} // ends the leader's interruptible wait
+
+	mu       sync.Mutex // guards what is below
+	schedule *arrival.Schedule
+	source   *workload.Source
+	former   *batch.Former
+	next     time.Duration    // when the next arrival that has not been drawn is due
+	held     workload.Command // closed: drawn for the last batch, did not fit
+	holds    bool             // whether there is one
+	draining bool             // the schedule has ended
+	ledger   *metrics.Ledger
+}
+
+// take waits for the next batch and moves it to c. It is false when the lane
+// has drained.
+func (l *lane) take(c *connection) bool {
+	if !l.open {
+		return l.takeClosed(c)
+	}
+	<-l.lead
+	c.leads = true
+	for {
+		now := l.now()
+		l.mu.Lock()
+		l.admit(now)
+		ready := l.plan()
+		if ready <= now || l.draining {
+			taken := l.takeReady(c, now)
+			soon := l.draining || l.plan() <= now+writeTime
+			l.mu.Unlock()
+			if soon || c.batch.RequestBytes > writtenAtOnce {
+				c.pass()
+			}
+			return taken
+		}
+		l.mu.Unlock()
+		l.await(c.timer, now, ready)
+	}
+}
+
+// await waits until the batch is ready, or until something changes.
+func (l *lane) await(timer *time.Timer, now, ready time.Duration) {
+	if ready-now <= wakeAhead {
+		l.sleep(ready)
+		return
+	}
+	timer.Reset(ready - now - wakeAhead)
+	select {
+	case <-timer.C:
+	case <-l.wake:
+		timer.Stop()
+	}
+}
+
+// plan draws the schedule ahead until it is known when the next batch is
+// ready.
+func (l *lane) plan() time.Duration {
+	for {
+		if ready, known := l.former.Ready(l.next); known {
+			return ready
+		}
+		if l.next == arrival.Never {
+			return arrival.Never
+		}
+		c := l.draw()
+		l.former.Plan(&c)
+	}
+}
+
+// draw is the next arrival of the schedule.
+func (l *lane) draw() workload.Command {
+	c := l.source.Next()
+	c.Intended = l.next
+	l.next = l.schedule.Next()
+	return c
+}
+
+// admit lets all that is due by now arrive, in order.
+func (l *lane) admit(now time.Duration) {
+	for {
+		c, due := l.former.Due(now)
+		if !due {
+			break
+		}
+		if !l.arrive(&c, now) {
+			l.former.Shed()
+		}
+	}
+	for l.next <= now {
+		c := l.draw()
+		l.arrive(&c, now)
+	}
+}
+
+// arrive counts the arrival of c, and admits or sheds it.
+func (l *lane) arrive(c *workload.Command, now time.Duration) bool {
+	l.ledger.Arrivals[c.Kind]++
+	switch {
+	case now-c.Intended > l.maxCatchUp:
+		l.ledger.Shed[shedTooLate]++
+		return false
+	case !l.former.Admit(c):
+		l.ledger.Shed[shedQueueFull]++
+		return false
+	}
+	return true
+}
+
+// takeReady moves the next batch to c.
+func (l *lane) takeReady(c *connection, now time.Duration) bool {
+	c.batch, c.commands = l.former.Take(now, c.commands[:0])
+	if c.batch.Commands == 0 {
+		return false
+	}
+	c.recorder.Begin(c.batch.Commands)
+	return true
+}
+
+// takeClosed fills a batch for c at once: a closed process always has a
+// command to send.
+func (l *lane) takeClosed(c *connection) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.draining {
+		return false
+	}
+	now := l.now()
+	var fill batch.Fill
+	c.commands = c.commands[:0]
+	for !fill.Closed {
+		if !l.holds {
+			l.held = l.source.Next()
+		}
+		l.held.Intended = now
+		l.holds = !fill.Add(&l.limits, &l.held)
+		if !l.holds {
+			c.commands = append(c.commands, l.held)
+			l.ledger.Arrivals[l.held.Kind]++
+		}
+	}
+	c.batch = batch.Batch{Fill: fill, Ready: now}
+	c.recorder.Begin(fill.Commands)
+	return true
+}
+
+// Lock locks the lane's ledger and brings it up to date: what is due has
+// arrived, or is shed, also while every connection is busy.
+func (l *lane) Lock() {
+	l.mu.Lock()
+	if !l.open {
+		return
+	}
+	if !l.draining {
+		l.admit(l.now())
+	}
+	l.ledger.QueuedCommands = l.former.Queued()
+	l.ledger.QueuedBytes = int(l.former.QueuedBytes())
+}
+
+// Unlock unlocks the ledger.
+func (l *lane) Unlock() { l.mu.Unlock() }
+
+// drain ends the schedule: what has arrived will be taken, nothing more
+// arrives.
+func (l *lane) drain() {
+	l.Lock()
+	if l.open && !l.draining {
+		l.former.Drain(l.now())
+		l.next = arrival.Never
+	}
+	l.draining = true
+	l.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// drained tells whether nothing is left to take.
+func (l *lane) drained() bool {
+	l.Lock()
+	defer l.Unlock()
+	return l.draining && l.ledger.QueuedCommands == 0
+}
+
+// abandon settles what is still queued, when the drain deadline has passed and
+// every connection has stopped.
+func (l *lane) abandon() {
+	if !l.open {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var left []workload.Command
+	for l.former.Queued() > 0 {
+		_, left = l.former.Take(l.now(), left[:0])
+		for i := range left {
+			l.ledger.Settled[left[i].Kind][workload.Abandoned]++
+		}
+	}
+}
