@@ -401,3 +401,24 @@ func TestSeed(t *testing.T) {
 		t.Errorf("%d of 1000 commands are the same under another seed", same)
 	}
 }
+
+// A connection that waited for the lane's lock takes all that has arrived by
+// then: its clock must not be from before the wait.
+func TestTakeReadsTheClockUnderTheLock(t *testing.T) {
+	e := NewEngine(fakeOptions(&fakeTarget{}, 1000))
+	l, c := e.lane, e.connections[0]
+	l.clock = clock{time.Now()}
+	l.lead <- struct{}{}
+	l.mu.Lock()
+	taken := make(chan bool)
+	go func() { taken <- l.take(c) }()
+	time.Sleep(20 * ms) // it waits for the lock
+	now := l.now()
+	l.admit(now)
+	l.former.Drain(now)
+	l.next, l.draining = arrival.Never, true
+	l.mu.Unlock()
+	if !<-taken || l.former.Queued() > 0 {
+		t.Errorf("%d commands are taken and %d left behind", len(c.commands), l.former.Queued())
+	}
+}

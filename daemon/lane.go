@@ -67,8 +67,8 @@ func (l *lane) take(c *connection) bool {
 	<-l.lead
 	c.leads = true
 	for {
-		now := l.now()
 		l.mu.Lock()
+		now := l.now()
 		l.admit(now)
 		ready := l.plan()
 		if ready <= now || l.draining {
@@ -194,11 +194,15 @@ func (l *lane) takeClosed(c *connection) bool {
 // arrived, or is shed, also while every connection is busy.
 func (l *lane) Lock() {
 	l.mu.Lock()
+	l.update(l.now())
+}
+
+func (l *lane) update(now time.Duration) {
 	if !l.open {
 		return
 	}
 	if !l.draining {
-		l.admit(l.now())
+		l.admit(now)
 	}
 	l.ledger.QueuedCommands = l.former.Queued()
 	l.ledger.QueuedBytes = int(l.former.QueuedBytes())
@@ -210,13 +214,15 @@ func (l *lane) Unlock() { l.mu.Unlock() }
 // drain ends the schedule: what has arrived will be taken, nothing more
 // arrives.
 func (l *lane) drain() {
-	l.Lock()
+	l.mu.Lock()
+	now := l.now()
+	l.update(now)
 	if l.open && !l.draining {
-		l.former.Drain(l.now())
+		l.former.Drain(now)
 		l.next = arrival.Never
 	}
 	l.draining = true
-	l.Unlock()
+	l.mu.Unlock()
 	select {
 	case l.wake <- struct{}{}:
 	default:
