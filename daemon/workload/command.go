@@ -68,8 +68,8 @@ func CommandNames() []string {
 
 func (k Kind) String() string { return Commands[k].Name }
 
-// Args is one command's arguments. Its memory is used again: Reset, append,
-// and read Strings until the next Reset.
+// Args is one command's arguments. Its memory is used again: Strings are valid
+// until Layout.Args replaces them.
 type Args struct {
 	Strings []string
 	buf     []byte

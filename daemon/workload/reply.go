@@ -19,7 +19,7 @@ type Reply struct {
 }
 
 // Check judges the reply r to c on the connection that owns counters. sent
-// says whether any byte of the exchange was written: without a reply it parts
+// says whether any byte of the command was written: without a reply it parts
 // uncertain from unsent.
 func (l *Layout) Check(c Command, r Reply, sent bool, counters *Counters) Outcome {
 	switch r.Kind {
