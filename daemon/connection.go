@@ -191,7 +191,7 @@ func (c *connection) lose(err error) {
 func (c *connection) disconnect() {
 	if c.link != nil {
 		_ = c.link.Close() // nothing depends on how it ends
-		if up := c.engine.links.remove(c.link); up == 0 && c.engine.stopping.Err() == nil {
+		if up := c.engine.links.remove(c.link); up == 0 && !c.engine.Draining() {
 			c.engine.log.Warn("no connection to the target is left; arrivals go on")
 		}
 		c.link = nil

@@ -10,7 +10,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math/big"
+	mathrand "math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -45,17 +46,16 @@ type Options struct {
 
 // Daemon is one run.
 type Daemon struct {
-	options  Options
-	config   *config.Config
-	log      *zap.Logger
-	seed     uint64
-	layout   *workload.Layout
-	server   atomic.Pointer[server] // nil until it is open
-	control  *target.Control
-	upkeep   upkeep
-	facts    atomic.Pointer[target.Facts]
-	engine   atomic.Pointer[Engine]
-	draining atomic.Bool
+	options Options
+	config  *config.Config
+	log     *zap.Logger
+	seed    uint64
+	layout  *workload.Layout
+	server  atomic.Pointer[server] // nil until it is open
+	control *target.Control
+	upkeep  upkeep
+	facts   atomic.Pointer[target.Facts]
+	engine  atomic.Pointer[Engine]
 
 	invalid     atomic.Bool // the generator, over the last seconds
 	everInvalid atomic.Bool // the same, at any time
@@ -101,9 +101,9 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	engine.Start()
 	d.engine.Store(engine)
 	d.announce(web)
+	defer d.attend()()
 	load := d.watch(ctx, engine)
 
-	d.draining.Store(true)
 	d.log.Info("draining", zap.Duration("timeout", d.config.DrainTimeout))
 	engine.Drain(d.config.DrainTimeout)
 	elapsed := engine.now()
@@ -192,9 +192,10 @@ func (d *Daemon) Kill() {
 func (d *Daemon) engineOptions() EngineOptions {
 	c := d.config
 	mode, limits, queue := d.batches()
-	seat := target.Seat{Layout: d.layout, Mode: mode}
-	for _, share := range d.mix() {
-		seat.Counts = seat.Counts || share.Kind == workload.Incr
+	mix := d.mix()
+	seat := target.Seat{
+		Layout: d.layout, Mode: mode,
+		Counts: slices.ContainsFunc(mix, func(s workload.Share) bool { return s.Kind == workload.Incr }),
 	}
 	return EngineOptions{
 		Process:      d.process(),
@@ -203,7 +204,7 @@ func (d *Daemon) engineOptions() EngineOptions {
 		MaxCatchUp:   c.Arrival.MaxCatchUp,
 		Spin:         c.Arrival.Pacing == "spin",
 		Layout:       d.layout,
-		Mix:          d.mix(),
+		Mix:          mix,
 		Mode:         mode,
 		Limits:       limits,
 		Queue:        queue,
@@ -256,12 +257,7 @@ func (d *Daemon) mix() []workload.Share {
 
 // writes tells whether the load leaves anything at the target.
 func (d *Daemon) writes() bool {
-	for _, share := range d.mix() {
-		if workload.Commands[share.Kind].Writes {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.mix(), func(s workload.Share) bool { return workload.Commands[s.Kind].Writes })
 }
 
 // runName tells this run's keys from those of any other.
@@ -271,8 +267,6 @@ func runName() string {
 	return hex.EncodeToString(b[:])
 }
 
-// entropy is a seed from 1 up.
-func entropy() uint64 {
-	n, _ := rand.Int(rand.Reader, new(big.Int).SetUint64(1<<63)) // it never fails
-	return n.Uint64() + 1
-}
+// entropy is a seed from 1 up, small enough for readers of JSON that know no
+// larger integers than 2⁵³.
+func entropy() uint64 { return 1 + mathrand.Uint64N(1<<53) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"soakline/daemon/config"
 	"soakline/daemon/target"
 )
 
@@ -367,5 +368,15 @@ func TestShortRunIsJudged(t *testing.T) {
 	<-r.done
 	if r.summary == nil || r.summary.GeneratorValid {
 		t.Errorf("%+v, %v: valid with a bound that no sleep keeps", r.summary, r.err)
+	}
+}
+
+// A seed from entropy can be given back as it was read from the JSON summary,
+// also by readers whose numbers are floating point.
+func TestSeedFromEntropy(t *testing.T) {
+	for range 1000 {
+		if seed := New(Options{Config: config.Default()}).seed; seed == 0 || uint64(float64(seed)) != seed {
+			t.Fatalf("seed %d", seed)
+		}
 	}
 }

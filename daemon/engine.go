@@ -199,13 +199,16 @@ func (e *Engine) Drain(deadline time.Duration) {
 	e.keeping.Wait()
 }
 
+// Draining tells whether the schedule has ended.
+func (e *Engine) Draining() bool { return e.stopping.Err() != nil }
+
 // Collect overwrites s with the engine's state at one instant.
 func (e *Engine) Collect(s *metrics.Snapshot) { e.totals.Collect(s) }
 
 // Rate is the offered rate now, in commands per second: λ(t), or 0 where
 // arrivals have no schedule.
 func (e *Engine) Rate() float64 {
-	if !e.lane.open || e.stopping.Err() != nil {
+	if !e.lane.open || e.Draining() {
 		return 0
 	}
 	return e.options.Profile.Rate(e.now())

@@ -41,13 +41,13 @@ func (d *Daemon) serve() (*webServer, error) {
 	if c.ConfigFile != "" {
 		w.scheme = ""
 	}
-	listener, err := net.Listen("tcp", c.ListenAddress)
-	if err != nil {
-		return nil, fmt.Errorf("web.listen_address: %w", err)
-	}
 	mux, err := d.routes()
 	if err != nil {
 		return nil, err
+	}
+	listener, err := net.Listen("tcp", c.ListenAddress)
+	if err != nil {
+		return nil, fmt.Errorf("web.listen_address: %w", err)
 	}
 	core, err := zapcore.NewIncreaseLevelCore(d.log.Core(), zapcore.WarnLevel)
 	if err != nil {
@@ -168,7 +168,7 @@ func (d *Daemon) unready() string {
 	s := metrics.NewSnapshot(labels())
 	e.Collect(s)
 	switch {
-	case d.draining.Load():
+	case e.Draining():
 		return "draining"
 	case s.ConnectionsUp == 0:
 		return "no connection to the target"

@@ -163,6 +163,19 @@ func TestServerStops(t *testing.T) {
 	t.Logf("%v arrived in the stall, %v felt it, %v slow exchanges", arrived, felt, slow)
 }
 
+// A target that hangs holds up nothing but its own exchanges: neither the
+// watch over the generator nor a stop waits for the upkeep of keys.
+func TestUpkeepOfHungTarget(t *testing.T) {
+	r := beginReal(t, "arrival.rate=1000", "workload.keys.ttl=4s", "target.read_timeout=20s", "drain_timeout=100ms")
+	if err := syscall.Kill(r.server.Load().private.PID(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2500 * time.Millisecond) // keys are refreshed every second
+	if sum := r.end(); sum.LoadSeconds > 10 {
+		t.Errorf("arrivals went on for %v s after the start, want them to end with the stop", sum.LoadSeconds)
+	}
+}
+
 // The private server is killed in the middle of the load and comes back on the
 // same socket: the daemon survives, tells what may have executed from what has
 // not, and goes on by itself.

@@ -15,10 +15,6 @@ import (
 const (
 	watchEvery = time.Second // a step of the window
 	windowSize = 10          // steps: what a log line and the validity look back on
-
-	pingEvery    = time.Second // pings of the target
-	pingTimeout  = time.Second // after which it does not answer
-	refreshEvery = 10 * time.Second
 )
 
 // announce logs what is loaded, where, and where to look.
@@ -56,11 +52,8 @@ func (d *Daemon) watch(ctx context.Context, e *Engine) time.Duration {
 	}
 	steps := time.NewTicker(watchEvery)
 	defer steps.Stop()
-	refresh, stop := d.refreshing()
-	defer stop()
 	server := d.server.Load()
 	ended := server.ended()
-	defer d.ping()()
 	snapshot := metrics.NewSnapshot(labels())
 	window := metrics.NewWindow(labels(), windowSize)
 	for step := 1; ; {
@@ -71,10 +64,6 @@ func (d *Daemon) watch(ctx context.Context, e *Engine) time.Duration {
 		case <-ended:
 			d.log.Error("the private server has ended", zap.String("log", server.private.Log()))
 			ended = nil
-		case <-refresh:
-			if err := d.control.Refresh(ctx, d.upkeep.all(), d.layout.TTL); err != nil {
-				d.log.Warn("cannot refresh the TTL of counters", zap.Error(err))
-			}
 		case <-steps.C:
 			interval := d.step(e, snapshot, window)
 			if step%windowSize == 0 {
@@ -93,42 +82,6 @@ func (d *Daemon) step(e *Engine, snapshot *metrics.Snapshot, window *metrics.Win
 	interval := window.Interval()
 	d.judge(interval)
 	return interval
-}
-
-// ping asks the target every second whether it answers, which idle connections
-// would not notice, until the returned function is called.
-func (d *Daemon) ping() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		ticker := time.NewTicker(pingEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
-			attempt, cancel := context.WithTimeout(ctx, pingTimeout)
-			d.silent.Store(d.control.Ping(attempt) != nil)
-			cancel()
-		}
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
-}
-
-// refreshing ticks often enough that a key in use never expires, and that one
-// which somebody else deleted, and INCR made anew, soon has its TTL again.
-func (d *Daemon) refreshing() (<-chan time.Time, func()) {
-	if d.layout.TTL == 0 {
-		return nil, func() {}
-	}
-	ticker := time.NewTicker(min(d.layout.TTL/4, refreshEvery))
-	return ticker.C, ticker.Stop
 }
 
 // judge decides whether the generator was valid over an interval. The first
