@@ -3,7 +3,9 @@ package config
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Error is a configuration that cannot be used, with all its faults. Its text
@@ -22,8 +24,9 @@ type fault struct {
 	what   string // is wrong, the value first
 	want   string // what is accepted
 	line   int    // in the file; 0: none
-	with   string // the key that path contradicts; "": none
 	source string // the file and line, the variable or the flag; "": none
+
+	with []string // the keys that path contradicts
 }
 
 func (f fault) Error() string {
@@ -49,11 +52,16 @@ func asError(faults []fault) error {
 	return e
 }
 
-// misplacedPassword is the fault of a password where others can read it.
-var misplacedPassword = fault{
-	path: passwordPath,
-	what: "a password has no place here",
-	want: "target.password_file or the variable " + PasswordVariable,
+// key is the path of the key that f is about: its own, or that of its list.
+func (f fault) key() string {
+	path, _, _ := strings.Cut(f.path, "[")
+	return path
+}
+
+// meaningful tells whether neither f's key nor one that it contradicts has a
+// fault of its own.
+func (f fault) meaningful(faulty map[string]bool) bool {
+	return !faulty[f.key()] && !slices.ContainsFunc(f.with, func(path string) bool { return faulty[path] })
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)

@@ -65,13 +65,6 @@ var keys = []key{
 	{"log.format", "log.format", word(LogFormats), "console for people, json for machines"},
 }
 
-// PasswordVariable is the environment variable with the target's password,
-// which is not a key: it has no place in a file or on a command line.
-const PasswordVariable = "SOAKLINE_TARGET_PASSWORD"
-
-// passwordPath is where people look for it.
-const passwordPath = "target.password"
-
 // Key describes one key, for --help and the documentation.
 type Key struct {
 	Path    string // in the file and for --set

@@ -42,18 +42,18 @@ var foreignVariable = regexp.MustCompile(`^SOAKLINE_(REQUIRE_SERVER|SERVICE_HOST
 
 // loader gathers what the sources give and what is wrong with it.
 type loader struct {
-	layers   []map[string]any // values by path, the weakest layer first
-	password Password
-	origin   map[string]string // what gave the value in force, by path
-	faulty   map[string]bool   // what some source gave wrongly, by path
-	faults   []fault
+	layers  []map[string]any    // values by path, the weakest layer first
+	secrets map[string]Password // by path
+	origin  map[string]string   // what gave the value in force, by path
+	faulty  map[string]bool     // what some source gave wrongly, by path
+	faults  []fault
 }
 
 // Load reads the sources. Its error is an *Error with every fault of every
 // source; then the configuration is the zero value. Secrets in files are left
 // to ReadSecrets.
 func Load(s Sources) (Config, error) {
-	l := loader{origin: map[string]string{}, faulty: map[string]bool{}}
+	l := loader{secrets: map[string]Password{}, origin: map[string]string{}, faulty: map[string]bool{}}
 	if s.File != "" {
 		l.file(s.File, s.Content)
 	}
@@ -65,8 +65,8 @@ func Load(s Sources) (Config, error) {
 		return Config{}, err
 	}
 	for _, f := range c.contradictions() {
-		if !l.faulty[f.path] && !l.faulty[f.with] {
-			l.fault(l.origins(f.path, f.with), f)
+		if f.meaningful(l.faulty) {
+			l.fault(l.origins(append([]string{f.path}, f.with...)...), f)
 		}
 	}
 	if err := asError(l.faults); err != nil {
@@ -111,16 +111,17 @@ func (l *loader) environment(environ []string) {
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
 		name, text, _ := strings.Cut(entry, "=")
 		path, ok := known[name]
+		s, isSecret := secretOf(name)
 		switch {
 		case !strings.HasPrefix(name, variablePrefix) || foreignVariable.MatchString(name):
-		case name == PasswordVariable:
-			l.password = Password(text)
-			l.origin[passwordPath] = name
+		case isSecret:
+			l.secrets[s.path] = Password(text)
+			l.origin[s.path] = name
 		case ok:
 			l.text(name, path, text)
 		default:
 			path := strings.ToLower(strings.TrimPrefix(name, variablePrefix))
-			l.fault("", fault{path: name, what: "unknown variable", want: "a known one, such as " + variable(nearest(path))})
+			l.fault("", fault{path: name, what: "unknown variable", want: "a known one, such as " + nearestVariable(path)})
 		}
 	}
 }
@@ -147,9 +148,10 @@ func (l *loader) flags(texts map[string]string) {
 // is not a key may hold anything, a line break or a secret.
 func (l *loader) text(source, path, text string) {
 	k, known := keyAt(path)
+	s, isSecret := secretAt(path)
 	switch {
-	case path == passwordPath:
-		l.fault(source, misplacedPassword)
+	case isSecret:
+		l.fault(source, s.misplaced())
 		return
 	case !known:
 		l.fault(source, fault{path: segment(path), what: "unknown key", want: "a known one, such as " + nearest(path)})
@@ -168,7 +170,7 @@ func (l *loader) text(source, path, text string) {
 func (l *loader) fault(source string, f fault) {
 	f.source = source
 	l.faults = append(l.faults, f)
-	l.faulty[f.path] = true
+	l.faulty[f.key()] = true
 }
 
 // origins lists what gave the values at paths; "": the defaults did.
@@ -196,7 +198,9 @@ func (l *loader) merge() (Config, error) {
 		ErrorUnused: true,
 		MatchName:   func(key, field string) bool { return key == field },
 	}}))
-	c.Target.Password = l.password
+	for _, s := range secrets {
+		*s.in(&c) = l.secrets[s.path]
+	}
 	return c, err
 }
 
@@ -205,13 +209,25 @@ func (l *loader) merge() (Config, error) {
 func nearest(name string) string {
 	flat := strings.NewReplacer(".", "_")
 	name = flat.Replace(name)
-	paths := []string{passwordPath}
+	var paths []string
+	for _, s := range secrets {
+		paths = append(paths, s.path)
+	}
 	for _, k := range keys {
 		paths = append(paths, k.path)
 	}
 	return slices.MinFunc(paths, func(a, b string) int {
 		return letters(name, flat.Replace(a)) - letters(name, flat.Replace(b))
 	})
+}
+
+// nearestVariable is the variable of what is nearest to name.
+func nearestVariable(name string) string {
+	path := nearest(name)
+	if s, isSecret := secretAt(path); isSecret {
+		return s.variable
+	}
+	return variable(path)
 }
 
 // letters counts what to take out of and put into name to get path: the

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"strconv"
 	"strings"
 )
 
@@ -79,36 +77,4 @@ func abbreviated(text string) string {
 		return text[:i] + "://…"
 	}
 	return text[:i+1] + "…"
-}
-
-// ReadSecrets reads the files that hold secrets into c: Target.Password from
-// Target.PasswordFile, without a trailing newline. Its error is an *Error and
-// names the key and the file.
-func (c *Config) ReadSecrets() error {
-	const path = "target.password_file"
-	file := c.Target.PasswordFile
-	if file == "" {
-		return nil
-	}
-	content, err := os.ReadFile(file)
-	if err != nil {
-		return &Error{[]error{fmt.Errorf("%s: %w: want a file that holds the password", path, err)}}
-	}
-	text, newline := strings.CutSuffix(string(content), "\n")
-	if newline {
-		text = strings.TrimSuffix(text, "\r")
-	}
-	password := Password(text)
-	fail := func(what, want string) error {
-		return asError([]fault{{path: path, what: strconv.Quote(file) + " " + what, want: want}})
-	}
-	switch {
-	case password == "":
-		return fail("is empty", "a file that holds the password")
-	case c.Target.Password != "" && c.Target.Password != password:
-		return fail("holds another password than "+PasswordVariable, "only one of them")
-	}
-	c.Target.Password = password
-	_, err = c.Target.Address()
-	return err
 }

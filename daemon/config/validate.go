@@ -20,34 +20,34 @@ func (c Config) Validate() error {
 		faults = append(faults, wrong...)
 	}
 	for _, f := range c.contradictions() {
-		if !faulty[f.path] && !faulty[f.with] {
+		if f.meaningful(faulty) {
 			faults = append(faults, f)
 		}
 	}
 	return asError(faults)
 }
 
-// contradictions are the faults that no key has by itself. Each names two
-// keys, and means something only if neither has a fault of its own.
+// contradictions are the faults that no key has by itself. Each names the keys
+// that it is about, and means something only if none has a fault of its own.
 func (c Config) contradictions() []fault {
 	faults := c.Target.contradictions()
 	if r := c.Target.Reconnect; r.Max < r.Min {
 		faults = append(faults, fault{
-			path: "target.reconnect.max", with: "target.reconnect.min",
+			path: "target.reconnect.max", with: []string{"target.reconnect.min"},
 			what: fmt.Sprintf("%s is less than target.reconnect.min, %s", durationText(r.Max), durationText(r.Min)),
 			want: "at least as much",
 		})
 	}
 	if c.Queue.MaxCommands < c.Batch.MaxCommands {
 		faults = append(faults, fault{
-			path: "queue.max_commands", with: "batch.max_commands",
+			path: "queue.max_commands", with: []string{"batch.max_commands"},
 			what: fmt.Sprintf("%d is less than batch.max_commands, %d", c.Queue.MaxCommands, c.Batch.MaxCommands),
 			want: "at least as many",
 		})
 	}
 	if c.Queue.MaxBytes < c.Batch.MaxRequestBytes {
 		faults = append(faults, fault{
-			path: "queue.max_bytes", with: "batch.max_request_bytes",
+			path: "queue.max_bytes", with: []string{"batch.max_request_bytes"},
 			what: fmt.Sprintf("%s is less than batch.max_request_bytes, %s", c.Queue.MaxBytes, c.Batch.MaxRequestBytes),
 			want: "at least as much",
 		})
@@ -73,7 +73,7 @@ func (t Target) contradictions() []fault {
 		},
 		{"target.password_file", strconv.Quote(t.PasswordFile), "", t.PasswordFile != "", login, true},
 		{
-			passwordPath, "it", "password", t.Password != "", login,
+			targetPassword, "it", "password", t.Password != "", login,
 			url.Password == "" || url.Password == t.Password,
 		},
 		{
@@ -81,7 +81,7 @@ func (t Target) contradictions() []fault {
 			!url.hasDatabase || url.Database == t.Database,
 		},
 	} {
-		f := fault{path: field.path, with: "target.url"}
+		f := fault{path: field.path, with: []string{"target.url"}}
 		switch {
 		case !field.set:
 			continue

@@ -67,9 +67,10 @@ func fields(path string, n *yaml.Node, known []string, take func(name string, n 
 	for i := 0; i < len(n.Content); i += 2 {
 		name, item := resolve(n.Content[i]), resolve(n.Content[i+1])
 		f := fault{path: join(path, nameOf(name)), line: name.Line}
+		s, isSecret := secretAt(f.path)
 		switch {
-		case name.Kind == yaml.ScalarNode && join(path, name.Value) == passwordPath:
-			f.what, f.want = misplacedPassword.what, misplacedPassword.want
+		case isSecret:
+			f.what, f.want = s.misplaced().what, s.misplaced().want
 		case name.Kind != yaml.ScalarNode || !slices.Contains(known, name.Value):
 			f.what, f.want = "unknown key", "one of "+list
 		case seen[name.Value]:
