@@ -32,11 +32,12 @@ type Address struct {
 	Username string // "": the server's default user
 	Password Password
 	Database int
+	TLS      bool
 }
 
 const (
 	defaultPort = "6379"
-	urlForms    = "auto, private, embedded, redis://[user[:password]@]host[:port][/database] or unix:///path[?db=database]"
+	urlForms    = "auto, private, embedded, redis[s]://[user[:password]@]host[:port][/database] or unix:///path[?db=database]"
 )
 
 // Address is where t is. Its error, an *Error, says why t has no address, or
@@ -58,6 +59,7 @@ func (t Target) Address() (Address, error) {
 	if t.Database != 0 {
 		a.Database = t.Database
 	}
+	a.TLS = a.TLS || t.TLS.Enabled
 	return a.Address, nil
 }
 
@@ -80,19 +82,18 @@ func parseURL(text string) (a parsedURL, problem string) {
 	}
 	a.Kind = Given
 	switch u.Scheme {
-	case "redis":
+	case "redis", "rediss":
+		a.TLS = u.Scheme == "rediss"
 		return a.tcp(u)
 	case "unix":
 		return a.unix(u)
-	case "rediss":
-		return a, "asks for TLS, which is not supported yet"
 	case "":
 		return a, "has no scheme"
 	}
 	return a, "has an unknown scheme"
 }
 
-// tcp completes a with redis://[user[:password]@]host[:port][/database].
+// tcp completes a with redis[s]://[user[:password]@]host[:port][/database].
 func (a parsedURL) tcp(u *url.URL) (parsedURL, string) {
 	host, port := u.Hostname(), u.Port()
 	if host == "" {

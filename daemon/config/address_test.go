@@ -37,6 +37,13 @@ func TestAddress(t *testing.T) {
 			Address{Kind: Given, Network: "tcp", Address: "host:6379", Username: "alice", Password: "secret", Database: 4},
 		},
 		{Target{URL: "redis://host/4"}, Address{Kind: Given, Network: "tcp", Address: "host:6379", Database: 4}},
+		{Target{URL: "rediss://host"}, Address{Kind: Given, Network: "tcp", Address: "host:6379", TLS: true}},
+		{
+			Target{URL: "RedisS://alice:secret@[::1]:1/2", TLS: TLS{CAFile: "ca", CertFile: "c", KeyFile: "k", ServerName: "s", MinVersion: "1.3"}},
+			Address{Kind: Given, Network: "tcp", Address: "[::1]:1", Username: "alice", Password: "secret", Database: 2, TLS: true},
+		},
+		{Target{URL: "redis://host", TLS: TLS{Enabled: true}}, Address{Kind: Given, Network: "tcp", Address: "host:6379", TLS: true}},
+		{Target{URL: "rediss://host", TLS: TLS{Enabled: true}}, Address{Kind: Given, Network: "tcp", Address: "host:6379", TLS: true}},
 		{Target{URL: "unix:///run/redis.sock"}, Address{Kind: Given, Network: "unix", Address: "/run/redis.sock"}},
 		{
 			Target{URL: "unix:///run/a%20b@c:d?db=2", Username: "bob", Password: "secret"},
@@ -55,12 +62,13 @@ func TestAddressRefuses(t *testing.T) {
 		target Target
 		want   string
 	}{
-		{Target{URL: "rediss://host"}, `target.url: "rediss://…" asks for TLS, which is not supported yet: want ` + urlForms},
+		{Target{URL: "rediss://"}, `target.url: "rediss://…" has no host: want ` + urlForms},
 		{Target{URL: ""}, `target.url: "" has no scheme: want ` + urlForms},
 		{Target{URL: "redis://a@host", Username: "b"}, `target.username: "b" is not the user in target.url: want only one of them`},
 		{Target{URL: "redis://:a@host", Password: "b"}, `target.password: it is not the password in target.url: want only one of them`},
 		{Target{URL: "unix:///s?db=1", Database: 2}, `target.database: 2 is not the database in target.url: want only one of them`},
-		{Target{URL: "auto", Password: "b"}, `target.password: it is of no use with target.url auto: want a redis:// or unix:// url`},
+		{Target{URL: "auto", Password: "b"}, `target.password: it is of no use with target.url auto: want a redis://, rediss:// or unix:// url`},
+		{Target{URL: "unix:///s", TLS: TLS{Enabled: true}}, `target.tls.enabled: true is of no use with a unix:// target.url: want a rediss:// url`},
 	} {
 		got, err := tt.target.Address()
 		if err == nil || err.Error() != tt.want {
@@ -79,15 +87,16 @@ func TestAddressRoundTrip(t *testing.T) {
 		database := rapid.IntRange(0, 1<<31-1).Draw(t, "database")
 		host := rapid.SampledFrom([]string{"host", "10.0.0.1", "::1"}).Draw(t, "host")
 		hostPort := net.JoinHostPort(host, strconv.Itoa(port))
-		text := "redis://" + url.UserPassword(user, secret).String() + "@" + hostPort + "/" + strconv.Itoa(database)
+		scheme := rapid.SampledFrom([]string{"redis://", "rediss://"}).Draw(t, "scheme")
+		text := scheme + url.UserPassword(user, secret).String() + "@" + hostPort + "/" + strconv.Itoa(database)
 
 		got, err := Target{URL: URL(text)}.Address()
-		want := Address{Kind: Given, Network: "tcp", Address: hostPort, Username: user, Password: Password(secret), Database: database}
+		want := Address{Kind: Given, Network: "tcp", Address: hostPort, Username: user, Password: Password(secret), Database: database, TLS: scheme == "rediss://"}
 		if err != nil || got != want {
 			t.Fatalf("the address of %s is %+v (%v), want %+v", text, got, err, want)
 		}
 		shown := URL(text).String()
-		if wanted := "redis://" + url.User(user).String() + ":<redacted>@" + hostPort + "/" + strconv.Itoa(database); shown != wanted {
+		if wanted := scheme + url.User(user).String() + ":<redacted>@" + hostPort + "/" + strconv.Itoa(database); shown != wanted {
 			t.Fatalf("%s is shown as %s, want %s", text, shown, wanted)
 		}
 	})

@@ -25,50 +25,6 @@ type Config struct {
 	DrainTimeout time.Duration `koanf:"drain_timeout"`
 }
 
-// Target says what the load is for, and how it is reached.
-type Target struct {
-	// URL names the target; Address is its parsed form. The default, auto,
-	// needs no server.
-	URL URL `koanf:"url"`
-	// Username is the ACL user; "", the default: that of URL, or else the
-	// server's default user.
-	Username string `koanf:"username"`
-	// PasswordFile is the file that ReadSecrets reads; "", the default: none.
-	PasswordFile string `koanf:"password_file"`
-	// Password is not a key: it comes from PasswordVariable, or from
-	// PasswordFile after ReadSecrets. "": that of URL, or else none.
-	Password Password `koanf:"-"`
-	// Database is the number of the logical database; 0, the default: that of
-	// URL, or else 0.
-	Database int `koanf:"database"`
-	// Protocol is the version of RESP. The default is 2: 3 costs a peek per
-	// reply.
-	Protocol int `koanf:"protocol"`
-	// Connections counts the connections, each with one exchange at a time.
-	// The default is 4: fewer leave a server idle at 64 commands a batch.
-	Connections int `koanf:"connections"`
-	// DialTimeout bounds the making of a connection. The default is that
-	// of the usual clients.
-	DialTimeout time.Duration `koanf:"dial_timeout"`
-	// ReadTimeout bounds the wait for the replies of an exchange. The default
-	// is longer than a stall that a soak test should survive.
-	ReadTimeout time.Duration `koanf:"read_timeout"`
-	// WriteTimeout bounds the writing of an exchange. The default is that of
-	// ReadTimeout.
-	WriteTimeout time.Duration `koanf:"write_timeout"`
-	// Reconnect paces the attempts while the target is down.
-	Reconnect Reconnect `koanf:"reconnect"`
-}
-
-// Reconnect is the back-off between two attempts to connect.
-type Reconnect struct {
-	// Min is the first pause. The default does not storm a target that starts.
-	Min time.Duration `koanf:"min"`
-	// Max is the longest pause, at least Min. The default finds a target that
-	// has come back within seconds.
-	Max time.Duration `koanf:"max"`
-}
-
 // Arrival says when commands are due.
 type Arrival struct {
 	// Process is the name of a row of arrival.Processes. The default is
@@ -210,6 +166,7 @@ func Default() Config {
 		Target: Target{
 			URL:          "auto",
 			Protocol:     2,
+			TLS:          TLS{MinVersion: "1.2"},
 			Connections:  4,
 			DialTimeout:  5 * time.Second,
 			ReadTimeout:  5 * time.Second,

@@ -261,7 +261,7 @@ func truth() form {
 
 // text is the form of text for which problem finds none. Text that does not
 // survive a page or a terminal is never accepted.
-func text(accepts string, problem func(string) string) form {
+func text(accepts string, problem func(string) string) scalar {
 	return scalar{
 		name:    "text",
 		accepts: accepts,
@@ -276,11 +276,18 @@ func text(accepts string, problem func(string) string) form {
 	}
 }
 
-func word(words []string) form {
+func word(words []string) scalar {
 	return text("one of "+strings.Join(words, ", "), func(text string) string {
 		if !slices.Contains(words, text) {
 			return "is unknown"
 		}
 		return ""
 	})
+}
+
+// version is the form of a word that YAML may take for a number: 1.2.
+func version(words []string) form {
+	s := word(words)
+	s.tags = append(s.tags, yamlFloat)
+	return s
 }

@@ -87,7 +87,7 @@ func TestValidate(t *testing.T) {
 	c.Web.TelemetryPath = ""
 	before := c
 	before.Workload.Mix = append([]Share(nil), c.Workload.Mix...)
-	const want = `target.url: "redis://…" is not a url: want auto, private, embedded, redis://[user[:password]@]host[:port][/database] or unix:///path[?db=database]
+	const want = `target.url: "redis://…" is not a url: want auto, private, embedded, redis[s]://[user[:password]@]host[:port][/database] or unix:///path[?db=database]
 target.reconnect.min: "2h" is too large: want a duration from 1ms to 1h in ns, us, ms, s, m or h
 arrival.rate: NaN is too small: want a number from 0 to 100000000
 workload.mix[1].command: "mget" is unknown: want one of get, set, incr
@@ -121,7 +121,9 @@ func TestRedacted(t *testing.T) {
 		`"drain_timeout":"5s","duration":"0s","log":{"format":"console","level":"info"},` +
 		`"queue":{"max_bytes":"64MiB","max_commands":100000},"safety":{"allow_shared":false},` +
 		`"target":{"connections":4,"database":0,"dial_timeout":"5s","password_file":"","protocol":2,"read_timeout":"5s",` +
-		`"reconnect":{"max":"5s","min":"50ms"},"url":"redis://alice:\u003credacted\u003e@host","username":"","write_timeout":"5s"},` +
+		`"reconnect":{"max":"5s","min":"50ms"},` +
+		`"tls":{"ca_file":"","cert_file":"","enabled":false,"insecure_skip_verify":false,"key_file":"","min_version":"1.2","server_name":""},` +
+		`"url":"redis://alice:\u003credacted\u003e@host","username":"","write_timeout":"5s"},` +
 		`"web":{"config_file":"","listen_address":"127.0.0.1:9765","telemetry_path":"/metrics"},` +
 		`"workload":{"keys":{"count":10000,"distribution":"uniform","prefix":"soakline:","ttl":"1h"},` +
 		`"mix":[{"command":"get","weight":70},{"command":"set","weight":20},{"command":"incr","weight":10}],"value":{"size":"100B"}}}`

@@ -41,6 +41,10 @@ func TestLoad(t *testing.T) {
 		{"workload: {mix: [{weight: 0.5, command: set}]}", func(c *Config) { c.Workload.Mix = []Share{{"set", 0.5}} }},
 		{`web: {listen_address: ""}`, func(c *Config) { c.Web.ListenAddress = "" }},
 		{"batch: {max_commands: &n 7}\ntarget: {connections: *n}", func(c *Config) { c.Batch.MaxCommands, c.Target.Connections = 7, 7 }},
+		{"target: {url: 'redis://h', tls: {enabled: true, min_version: 1.3}}", func(c *Config) {
+			c.Target.URL, c.Target.TLS.Enabled, c.Target.TLS.MinVersion = "redis://h", true, "1.3"
+		}},
+		{`target: {tls: {min_version: "1.2", enabled: false, ca_file: ""}}`, func(*Config) {}},
 		{"target:\n  reconnect: {max: 1s}", func(c *Config) { c.Target.Reconnect.Max = time.Second }},
 	} {
 		want := Default()
@@ -54,7 +58,7 @@ func TestLoad(t *testing.T) {
 func TestFaultsOfFiles(t *testing.T) {
 	const (
 		sections = "target, arrival, duration, workload, batch, queue, safety, drain_timeout, web, log"
-		urls     = "want auto, private, embedded, redis://[user[:password]@]host[:port][/database] or unix:///path[?db=database] (soakline.yaml:1)"
+		urls     = "want auto, private, embedded, redis[s]://[user[:password]@]host[:port][/database] or unix:///path[?db=database] (soakline.yaml:1)"
 		units    = "in ns, us, ms, s, m or h (soakline.yaml:1)"
 		sizes    = "in B, kB, MB, GB, KiB, MiB or GiB (soakline.yaml:1)"
 	)
@@ -149,7 +153,7 @@ func TestFaultsOfFiles(t *testing.T) {
 		{"target: {url: localhost}", `target.url: "localhost" has no scheme: ` + urls},
 		{"target: {url: 'localhost:6379'}", `target.url: "localhost:…" is not a url: ` + urls},
 		{"target: {url: 'http://host'}", `target.url: "http://…" has an unknown scheme: ` + urls},
-		{"target: {url: 'rediss://host'}", `target.url: "rediss://…" asks for TLS, which is not supported yet: ` + urls},
+		{"target: {url: 'rediss:///1'}", `target.url: "rediss://…" has no host: ` + urls},
 		{"target: {url: 'redis://'}", `target.url: "redis://…" has no host: ` + urls},
 		{"target: {url: 'redis://host:0'}", `target.url: "redis://…" has no such port: ` + urls},
 		{"target: {url: 'redis://::1/'}", `target.url: "redis://…" has an IPv6 address without brackets: ` + urls},
@@ -159,9 +163,32 @@ func TestFaultsOfFiles(t *testing.T) {
 		{"target: {url: 'unix://'}", `target.url: "unix://…" has no path: ` + urls},
 		{"target: {url: 'unix:///s?db=1&db=2'}", `target.url: "unix://…" has more than a database after the path: ` + urls},
 		{"target: {password: hunter2}", "target.password: a password has no place here: want target.password_file or the variable SOAKLINE_TARGET_PASSWORD (soakline.yaml:1)"},
+		// TLS.
+		{"target: {url: 'rediss://h', tls: {min_version: 1.1}}", "target.tls.min_version: 1.1 is unknown: want one of 1.2, 1.3 (soakline.yaml:1)"},
+		{"target: {url: 'rediss://h', tls: {min_version: 1.30}}", "target.tls.min_version: 1.30 is unknown: want one of 1.2, 1.3 (soakline.yaml:1)"},
+		{"target: {url: 'rediss://h', tls: {min_version: 1}}", "target.tls.min_version: 1 is not text: want one of 1.2, 1.3 (soakline.yaml:1)"},
+		{"target: {url: 'rediss://h', tls: {min_version: TLS1.2}}", `target.tls.min_version: "TLS1.2" is unknown: want one of 1.2, 1.3 (soakline.yaml:1)`},
+		{"target: {url: 'rediss://h', tls: {ca: f}}", "target.tls.ca: unknown key: want one of enabled, ca_file, cert_file, key_file, server_name, min_version, insecure_skip_verify (soakline.yaml:1)"},
+		{"target: {url: 'rediss://h', tls: {enabled: 1, cert_file: c}}", "target.tls.enabled: 1 is not true or false: want true or false (soakline.yaml:1)\n" +
+			`target.tls.cert_file: "c" has no target.tls.key_file beside it: want both or neither (soakline.yaml:1)`},
+		{"target: {url: 'rediss://h', tls: {key_file: k}}", `target.tls.key_file: "k" has no target.tls.cert_file beside it: want both or neither (soakline.yaml:1)`},
+		{"target: {url: 'rediss://h', tls: {cert_file: c, key_file: 1}}", `target.tls.key_file: 1 is not text: want text that can be printed (soakline.yaml:1)`},
+		{"target: {tls: {enabled: true}}", "target.tls.enabled: true is of no use with target.url auto: want a rediss:// url (soakline.yaml:1)"},
+		{"target:\n  url: unix:///s\n  tls:\n    enabled: true", "target.tls.enabled: true is of no use with a unix:// target.url: want a rediss:// url (soakline.yaml:4, soakline.yaml:2)"},
+		{"target: {url: 'unix:///s', tls: {server_name: s}}", `target.tls.server_name: "s" is of no use with a unix:// target.url: want a rediss:// url (soakline.yaml:1)`},
+		{
+			"target: {url: 'redis://h', tls: {ca_file: f, cert_file: c, key_file: k, server_name: s, min_version: 1.3, insecure_skip_verify: true}}",
+			`target.tls.ca_file: "f" is of no use without TLS: want a rediss:// url or target.tls.enabled (soakline.yaml:1)
+target.tls.cert_file: "c" is of no use without TLS: want a rediss:// url or target.tls.enabled (soakline.yaml:1)
+target.tls.key_file: "k" is of no use without TLS: want a rediss:// url or target.tls.enabled (soakline.yaml:1)
+target.tls.server_name: "s" is of no use without TLS: want a rediss:// url or target.tls.enabled (soakline.yaml:1)
+target.tls.min_version: "1.3" is of no use without TLS: want a rediss:// url or target.tls.enabled (soakline.yaml:1)
+target.tls.insecure_skip_verify: true is of no use without TLS: want a rediss:// url or target.tls.enabled (soakline.yaml:1)`,
+		},
+		{"target: {url: 'redis://h', tls: {enabled: 1, ca_file: f}}", "target.tls.enabled: 1 is not true or false: want true or false (soakline.yaml:1)"}, // and nobody knows about ca_file
 		// Keys that contradict each other.
-		{"target: {username: bob}", `target.username: "bob" is of no use with target.url auto: want a redis:// or unix:// url (soakline.yaml:1)`},
-		{"target:\n  url: private\n  password_file: f", `target.password_file: "f" is of no use with target.url private: want a redis:// or unix:// url (soakline.yaml:3, soakline.yaml:2)`},
+		{"target: {username: bob}", `target.username: "bob" is of no use with target.url auto: want a redis://, rediss:// or unix:// url (soakline.yaml:1)`},
+		{"target:\n  url: private\n  password_file: f", `target.password_file: "f" is of no use with target.url private: want a redis://, rediss:// or unix:// url (soakline.yaml:3, soakline.yaml:2)`},
 		{"target: {url: 'redis://alice@host', username: bob}", `target.username: "bob" is not the user in target.url: want only one of them (soakline.yaml:1)`},
 		{"target: {url: 'redis://host/0', database: 1}", "target.database: 1 is not the database in target.url: want only one of them (soakline.yaml:1)"},
 		{"target: {reconnect: {min: 6s}}", "target.reconnect.max: 5s is less than target.reconnect.min, 6s: want at least as much (soakline.yaml:1)"},
@@ -217,7 +244,7 @@ batch.max_commands: "-99999999999999999999" is too small: want a whole number fr
 safety.allow_shared: "yes" is not true or false: want true or false (--set)
 arrival.rate: "NaN" is not a number: want a number from 0 to 100000000 (--rate)
 speed: unknown key: want a known one, such as arrival.seed (--speed)
-target.url: "redis://…" is not a url: want auto, private, embedded, redis://[user[:password]@]host[:port][/database] or unix:///path[?db=database] (--target)
+target.url: "redis://…" is not a url: want auto, private, embedded, redis[s]://[user[:password]@]host[:port][/database] or unix:///path[?db=database] (--target)
 web.config_file: "\x00" has characters that cannot be printed: want text that can be printed (--web.config.file)`
 	if err == nil || err.Error() != want {
 		t.Errorf("Load fails with\n%v\nwant\n%s", err, want)
@@ -281,6 +308,8 @@ var samples = map[string]string{
 	"target.url": "redis://host:6380/2", "target.username": "ali:ce@home", "target.password_file": "/run/secret",
 	"target.database": "3", "target.protocol": "3", "target.connections": "8", "target.dial_timeout": "1s",
 	"target.read_timeout": "1m30s", "target.write_timeout": "2s", "target.reconnect.min": "1s", "target.reconnect.max": "10s",
+	"target.tls.enabled": "true", "target.tls.ca_file": "/ca.pem", "target.tls.cert_file": "cert.pem", "target.tls.key_file": "key.pem",
+	"target.tls.server_name": "redis.example", "target.tls.min_version": "1.3", "target.tls.insecure_skip_verify": "true",
 	"arrival.process": "deterministic", "arrival.rate": "0.25", "arrival.seed": "18446744073709551615",
 	"arrival.max_catch_up": "100ms", "arrival.max_lag": "250µs", "arrival.pacing": "spin", "duration": "24h",
 	"workload.mix": `[{"command":"set","weight":0.5}]`, "workload.keys.count": "1", "workload.keys.distribution": "uniform",
@@ -301,10 +330,7 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 		if k.Default == text && k.Path != "workload.keys.distribution" { // which has one word
 			t.Errorf("the sample of %s is its default", k.Path)
 		}
-		base := []string{"target.url=redis://host"} // for what only an address has
-		if k.Path == "target.url" {
-			base = nil
-		}
+		base := beside(k.Path)
 		for name, s := range map[string]Sources{
 			"its variable": {Environ: []string{k.Env + "=" + text}, Set: base},
 			"--set":        {Set: append(base, k.Path+"="+text)},
@@ -320,6 +346,19 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 	if extra := len(samples) - len(Keys()); extra > 0 {
 		t.Errorf("%d samples have no key: %v", extra, slices.Sorted(maps.Keys(samples)))
 	}
+}
+
+// beside is what the sample of the key at path is of no use without.
+func beside(path string) []string {
+	switch {
+	case path == "target.url":
+		return nil
+	case path == "target.tls.cert_file":
+		return []string{"target.url=rediss://host", "target.tls.key_file=k"}
+	case path == "target.tls.key_file":
+		return []string{"target.url=rediss://host", "target.tls.cert_file=c"}
+	}
+	return []string{"target.url=rediss://host"}
 }
 
 // nested is a file that gives text for the key at path.

@@ -17,12 +17,12 @@ func TestSecretsNeverShow(t *testing.T) {
 	const inURL, inField = "hunter2", "correct-horse"
 	c, err := Load(Sources{
 		Environ: []string{PasswordVariable + "=" + inField},
-		Set:     []string{"target.url=redis://alice:" + inField + "@host/1"},
+		Set:     []string{"target.url=rediss://alice:" + inField + "@host/1"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Target.URL = "redis://alice:" + inURL + "@host/1" // contradicts the field
+	c.Target.URL = "rediss://alice:" + inURL + "@host/1" // contradicts the field
 	address, err := Target{URL: c.Target.URL}.Address()
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestSecretsNeverShow(t *testing.T) {
 			}
 		}
 	}
-	if text := c.YAML(); !strings.Contains(text, "url: redis://alice:<redacted>@host/1\n") {
+	if text := c.YAML(); !strings.Contains(text, "url: rediss://alice:<redacted>@host/1\n") {
 		t.Errorf("YAML() does not show the url without its password:\n%s", text)
 	}
 	if got := c.Target.Password.Reveal(); got != inField {
@@ -75,7 +75,7 @@ func TestEmptySecretsAreEmpty(t *testing.T) {
 // A page must not be taken for a file: its secrets are gone.
 func TestRedactedURLIsNoURL(t *testing.T) {
 	c := Default()
-	c.Target.URL = "redis://alice:hunter2@host"
+	c.Target.URL = "rediss://alice:hunter2@host"
 	if _, err := load(c.YAML()); err == nil {
 		t.Error("a redacted url is accepted")
 	}

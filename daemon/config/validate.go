@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/knadh/koanf/providers/structs"
 	"github.com/knadh/koanf/v2"
@@ -55,12 +57,31 @@ func (c Config) contradictions() []fault {
 	return faults
 }
 
-// contradictions are what the fields beside the url say against it.
+// contradictions are what t's fields say against each other.
 func (t Target) contradictions() []fault {
+	faults := t.TLS.contradictions("target.tls")
 	url, problem := parseURL(string(t.URL))
 	if problem != "" {
-		return nil
+		return faults
 	}
+	faults = append(faults, t.loginContradictions(url)...)
+	reason, want := "", "a rediss:// url"
+	switch {
+	case url.Kind != Given:
+		reason = "with target.url " + url.Kind.String()
+	case url.Network == "unix":
+		reason = "with a unix:// target.url"
+	case !url.TLS && !t.TLS.Enabled:
+		reason = "without TLS"
+		want += " or target.tls.enabled"
+	default:
+		return faults
+	}
+	return append(faults, useless(t.settings("target.tls"), reason, want, "target.url", "target.tls.enabled")...)
+}
+
+// loginContradictions are what the fields beside the url say against it.
+func (t Target) loginContradictions(url parsedURL) []fault {
 	login := url.Kind == Given
 	var faults []fault
 	for _, field := range []struct {
@@ -87,7 +108,7 @@ func (t Target) contradictions() []fault {
 			continue
 		case !field.useful:
 			f.what = fmt.Sprintf("%s is of no use with target.url %s", field.value, url.Kind)
-			f.want = "a redis:// or unix:// url"
+			f.want = "a redis://, rediss:// or unix:// url"
 		case !field.same:
 			f.what = fmt.Sprintf("%s is not the %s in target.url", field.value, field.noun)
 			f.want = "only one of them"
@@ -95,6 +116,49 @@ func (t Target) contradictions() []fault {
 			continue
 		}
 		faults = append(faults, f)
+	}
+	return faults
+}
+
+// contradictions are those within the section at path.
+func (t TLS) contradictions(path string) []fault {
+	cert, key := join(path, "cert_file"), join(path, "key_file")
+	if t.CertFile == "" && t.KeyFile != "" {
+		return []fault{{path: key, with: []string{cert}, what: strconv.Quote(t.KeyFile) + " has no " + cert + " beside it", want: "both or neither"}}
+	}
+	if t.CertFile != "" && t.KeyFile == "" {
+		return []fault{{path: cert, with: []string{key}, what: strconv.Quote(t.CertFile) + " has no " + key + " beside it", want: "both or neither"}}
+	}
+	return nil
+}
+
+// setting is a key that is neither zero nor its default.
+type setting struct{ path, shown string }
+
+// settings are t's below the section at path.
+func (t Target) settings(section string) []setting {
+	all, defaults := values(Config{Target: t}), values(Default())
+	var settings []setting
+	for _, k := range keys {
+		value := all[k.path]
+		if !strings.HasPrefix(k.path, section+".") || value == defaults[k.path] || reflect.ValueOf(value).IsZero() {
+			continue
+		}
+		shown := k.form.plain(value)
+		if text, is := shown.(string); is {
+			shown = strconv.Quote(text)
+		}
+		settings = append(settings, setting{k.path, fmt.Sprint(shown)})
+	}
+	return settings
+}
+
+// useless are the faults of settings that mean nothing for a reason which the
+// keys of with give.
+func useless(settings []setting, reason, want string, with ...string) []fault {
+	var faults []fault
+	for _, s := range settings {
+		faults = append(faults, fault{path: s.path, what: s.shown + " is of no use " + reason, want: want, with: with})
 	}
 	return faults
 }
