@@ -28,7 +28,7 @@ func (k Kind) String() string { return Kinds[k] }
 type Address struct {
 	Kind     Kind
 	Network  string // "tcp" or "unix"; "" unless Kind is Given
-	Address  string // host:port, or the socket's path; "" unless Kind is Given
+	Address  string // host:port, or the socket's path; "" unless Kind is Given, and where sentinels tell it
 	Username string // "": the server's default user
 	Password Password
 	Database int
@@ -41,9 +41,9 @@ const (
 )
 
 // Address is where t is. Its error, an *Error, says why t has no address, or
-// which field contradicts the url.
+// which of its fields contradict each other.
 func (t Target) Address() (Address, error) {
-	a, problem := parseURL(string(t.URL))
+	a, problem := t.parse()
 	if problem != "" {
 		return Address{}, asError(address().check("target.url", t.URL))
 	}
@@ -61,6 +61,15 @@ func (t Target) Address() (Address, error) {
 	}
 	a.TLS = a.TLS || t.TLS.Enabled
 	return a.Address, nil
+}
+
+// parse is what the url and the topology say.
+func (t Target) parse() (a parsedURL, problem string) {
+	a, problem = parseURL(string(t.URL))
+	if problem == "" && t.Topology == sentinel {
+		a = parsedURL{Address: Address{Kind: Given, Network: "tcp"}}
+	}
+	return a, problem
 }
 
 // parsedURL is what a url says by itself.
@@ -100,13 +109,13 @@ func (a parsedURL) tcp(u *url.URL) (parsedURL, string) {
 		return a, "has no host"
 	}
 	if strings.Contains(host, ":") && !strings.HasPrefix(u.Host, "[") {
-		return a, "has an IPv6 address without brackets"
+		return a, bareIPv6
 	}
 	if port == "" {
 		port = defaultPort
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return a, "has no such port"
+	if !isPort(port) {
+		return a, noSuchPort
 	}
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return a, "has more than a database after the host"

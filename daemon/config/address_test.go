@@ -3,12 +3,16 @@ package config
 import (
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 )
+
+// sentinels is a target that is found by asking.
+var sentinels = Target{URL: "auto", Topology: "sentinel", Addresses: []string{"a"}, Sentinel: Sentinel{Master: "m"}}
 
 func TestAddress(t *testing.T) {
 	for _, tt := range []struct {
@@ -49,6 +53,14 @@ func TestAddress(t *testing.T) {
 			Target{URL: "unix:///run/a%20b@c:d?db=2", Username: "bob", Password: "secret"},
 			Address{Kind: Given, Network: "unix", Address: "/run/a b@c:d", Username: "bob", Password: "secret", Database: 2},
 		},
+		{sentinels, Address{Kind: Given, Network: "tcp"}},
+		{
+			Target{
+				URL: "auto", Topology: "sentinel", Addresses: []string{"a"}, Sentinel: Sentinel{Master: "m", Username: "watcher", Password: "word", TLS: TLS{Enabled: true}},
+				Username: "alice", Password: "secret", Database: 4, TLS: TLS{Enabled: true, MinVersion: "1.3"},
+			},
+			Address{Kind: Given, Network: "tcp", Username: "alice", Password: "secret", Database: 4, TLS: true},
+		},
 	} {
 		got, err := tt.target.Address()
 		if err != nil || got != tt.want {
@@ -69,10 +81,27 @@ func TestAddressRefuses(t *testing.T) {
 		{Target{URL: "unix:///s?db=1", Database: 2}, `target.database: 2 is not the database in target.url: want only one of them`},
 		{Target{URL: "auto", Password: "b"}, `target.password: it is of no use with target.url auto: want a redis://, rediss:// or unix:// url`},
 		{Target{URL: "unix:///s", TLS: TLS{Enabled: true}}, `target.tls.enabled: true is of no use with a unix:// target.url: want a rediss:// url`},
+		{Target{URL: "auto", Topology: "sentinel", Addresses: []string{"a"}}, "target.sentinel.master: is empty: want the name of a master with target.topology sentinel"},
+		{Target{URL: "redis://h", Sentinel: Sentinel{Password: "b"}}, "target.sentinel.password: it is of no use with target.topology standalone: want target.topology sentinel"},
 	} {
 		got, err := tt.target.Address()
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("%+v.Address() = %+v, %v, want %s", tt.target, got, err, tt.want)
+		}
+	}
+}
+
+func TestSeeds(t *testing.T) {
+	for _, tt := range []struct{ addresses, want []string }{
+		{nil, nil},
+		{
+			[]string{"a", "b:1", "10.0.0.1", "[::1]", "[fe80::1%eth0]:65535", "C"},
+			[]string{"a:26379", "b:1", "10.0.0.1:26379", "[::1]:26379", "[fe80::1%eth0]:65535", "C:26379"},
+		},
+		{[]string{"", "::1", "a:0", "[]", "]", "[::1"}, nil},
+	} {
+		if got := (Target{Addresses: tt.addresses}).Seeds(); !slices.Equal(got, tt.want) {
+			t.Errorf("the seeds of %q are %q, want %q", tt.addresses, got, tt.want)
 		}
 	}
 }

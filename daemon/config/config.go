@@ -165,6 +165,8 @@ func Default() Config {
 	return Config{
 		Target: Target{
 			URL:          "auto",
+			Topology:     "standalone",
+			Sentinel:     Sentinel{TLS: TLS{MinVersion: "1.2"}},
 			Protocol:     2,
 			TLS:          TLS{MinVersion: "1.2"},
 			Connections:  4,

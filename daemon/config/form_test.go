@@ -120,10 +120,12 @@ func TestRedacted(t *testing.T) {
 		`"batch":{"max_commands":64,"max_delay":"1ms","max_reply_bytes":"256KiB","max_request_bytes":"64KiB","mode":"pipeline"},` +
 		`"drain_timeout":"5s","duration":"0s","log":{"format":"console","level":"info"},` +
 		`"queue":{"max_bytes":"64MiB","max_commands":100000},"safety":{"allow_shared":false},` +
-		`"target":{"connections":4,"database":0,"dial_timeout":"5s","password_file":"","protocol":2,"read_timeout":"5s",` +
+		`"target":{"addresses":[],"connections":4,"database":0,"dial_timeout":"5s","password_file":"","protocol":2,"read_timeout":"5s",` +
 		`"reconnect":{"max":"5s","min":"50ms"},` +
+		`"sentinel":{"master":"","password_file":"",` +
+		`"tls":{"ca_file":"","cert_file":"","enabled":false,"insecure_skip_verify":false,"key_file":"","min_version":"1.2","server_name":""},"username":""},` +
 		`"tls":{"ca_file":"","cert_file":"","enabled":false,"insecure_skip_verify":false,"key_file":"","min_version":"1.2","server_name":""},` +
-		`"url":"redis://alice:\u003credacted\u003e@host","username":"","write_timeout":"5s"},` +
+		`"topology":"standalone","url":"redis://alice:\u003credacted\u003e@host","username":"","write_timeout":"5s"},` +
 		`"web":{"config_file":"","listen_address":"127.0.0.1:9765","telemetry_path":"/metrics"},` +
 		`"workload":{"keys":{"count":10000,"distribution":"uniform","prefix":"soakline:","ttl":"1h"},` +
 		`"mix":[{"command":"get","weight":70},{"command":"set","weight":20},{"command":"incr","weight":10}],"value":{"size":"100B"}}}`

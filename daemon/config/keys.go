@@ -26,6 +26,18 @@ const year = 365 * 24 * time.Hour
 // field in Config, its default and its row.
 var keys = []key{
 	{"target.url", "target", address(), "what the load is for; auto is private where a server binary is found, else embedded"},
+	{"target.topology", "", word(Topologies), "how the servers are found: at target.url, or by asking sentinels"},
+	{"target.addresses", "", addresses(), "host[:port] of each sentinel; the port is 26379 where it is left out"},
+	{"target.sentinel.master", "", anyText, "name under which the sentinels know the master"},
+	{"target.sentinel.username", "", anyText, `ACL user of the sentinels; "" is their default user`},
+	{"target.sentinel.password_file", "", anyText, `file that holds the password of the sentinels; "" is none`},
+	{"target.sentinel.tls.enabled", "", truth(), "connect to the sentinels with TLS"},
+	{"target.sentinel.tls.ca_file", "", anyText, `PEM file of the authorities to trust; "" is those of the system`},
+	{"target.sentinel.tls.cert_file", "", anyText, `PEM file of the client's certificate, beside its key; "" is none`},
+	{"target.sentinel.tls.key_file", "", anyText, `PEM file of the client's key, beside its certificate; "" is none`},
+	{"target.sentinel.tls.server_name", "", anyText, `what the certificates of the sentinels must be for; "" is their host`},
+	{"target.sentinel.tls.min_version", "", version(TLSVersions), "least version of TLS"},
+	{"target.sentinel.tls.insecure_skip_verify", "", truth(), "accept any certificate of the sentinels"},
 	{"target.username", "", anyText, `ACL user; "" is that of the url, or else the server's default user`},
 	{"target.password_file", "", anyText, `file that holds the password; "" is none`},
 	{"target.database", "", whole(0, 1<<31-1), "logical database; 0 is that of the url, or else 0"},

@@ -64,8 +64,9 @@ func Load(s Sources) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
+	faulty := maps.Clone(l.faulty) // and not what contradicts another key
 	for _, f := range c.contradictions() {
-		if f.meaningful(l.faulty) {
+		if f.meaningful(faulty) {
 			l.fault(l.origins(append([]string{f.path}, f.with...)...), f)
 		}
 	}

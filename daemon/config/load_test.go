@@ -44,6 +44,12 @@ func TestLoad(t *testing.T) {
 		{"target: {url: 'redis://h', tls: {enabled: true, min_version: 1.3}}", func(c *Config) {
 			c.Target.URL, c.Target.TLS.Enabled, c.Target.TLS.MinVersion = "redis://h", true, "1.3"
 		}},
+		{"target: {topology: sentinel, addresses: [a:1, b], sentinel: {master: m, tls: {enabled: true, ca_file: f}}, username: u, database: 2, tls: {enabled: true}}", func(c *Config) {
+			c.Target.Topology, c.Target.Addresses, c.Target.Username, c.Target.Database = "sentinel", []string{"a:1", "b"}, "u", 2
+			c.Target.Sentinel = Sentinel{Master: "m", TLS: TLS{Enabled: true, CAFile: "f", MinVersion: "1.2"}}
+			c.Target.TLS.Enabled = true
+		}},
+		{"target: {addresses: [], topology: standalone, sentinel: {}}", func(*Config) {}},
 		{`target: {tls: {min_version: "1.2", enabled: false, ca_file: ""}}`, func(*Config) {}},
 		{"target:\n  reconnect: {max: 1s}", func(c *Config) { c.Target.Reconnect.Max = time.Second }},
 	} {
@@ -57,10 +63,11 @@ func TestLoad(t *testing.T) {
 
 func TestFaultsOfFiles(t *testing.T) {
 	const (
-		sections = "target, arrival, duration, workload, batch, queue, safety, drain_timeout, web, log"
-		urls     = "want auto, private, embedded, redis[s]://[user[:password]@]host[:port][/database] or unix:///path[?db=database] (soakline.yaml:1)"
-		units    = "in ns, us, ms, s, m or h (soakline.yaml:1)"
-		sizes    = "in B, kB, MB, GB, KiB, MiB or GiB (soakline.yaml:1)"
+		sections  = "target, arrival, duration, workload, batch, queue, safety, drain_timeout, web, log"
+		urls      = "want auto, private, embedded, redis[s]://[user[:password]@]host[:port][/database] or unix:///path[?db=database] (soakline.yaml:1)"
+		hostPorts = "want host[:port], with an IPv6 address in brackets (soakline.yaml:1)"
+		units     = "in ns, us, ms, s, m or h (soakline.yaml:1)"
+		sizes     = "in B, kB, MB, GB, KiB, MiB or GiB (soakline.yaml:1)"
 	)
 	for _, tt := range []struct{ content, want string }{
 		// Files.
@@ -186,6 +193,56 @@ target.tls.min_version: "1.3" is of no use without TLS: want a rediss:// url or 
 target.tls.insecure_skip_verify: true is of no use without TLS: want a rediss:// url or target.tls.enabled (soakline.yaml:1)`,
 		},
 		{"target: {url: 'redis://h', tls: {enabled: 1, ca_file: f}}", "target.tls.enabled: 1 is not true or false: want true or false (soakline.yaml:1)"}, // and nobody knows about ca_file
+		// Sentinels.
+		{"target: {topology: cluster}", `target.topology: "cluster" is unknown: want one of standalone, sentinel (soakline.yaml:1)`},
+		{"target: {topology: sentinel}", "target.addresses: is empty: want at least one address with target.topology sentinel (soakline.yaml:1)\n" +
+			"target.sentinel.master: is empty: want the name of a master with target.topology sentinel (soakline.yaml:1)"},
+		{"target: {topology: sentinel, addresses: [a], sentinel: {master: 1}}", "target.sentinel.master: 1 is not text: want text that can be printed (soakline.yaml:1)"},
+		{"target: {topology: Sentinel, addresses: [a], sentinel: {master: m}}", `target.topology: "Sentinel" is unknown: want one of standalone, sentinel (soakline.yaml:1)`},
+		{
+			"target: {topology: sentinel, addresses: ['a:0', ':1', 'a b:1', '::1', '[::1]x', '[a]:1', 'h:', 'a/b'], sentinel: {master: m}}",
+			`target.addresses[0]: "a:0" has no such port: ` + hostPorts + `
+target.addresses[1]: ":1" has no host: ` + hostPorts + `
+target.addresses[2]: "a b:1" has no such host: ` + hostPorts + `
+target.addresses[3]: "::1" has an IPv6 address without brackets: ` + hostPorts + `
+target.addresses[4]: "[::1]x" is not host[:port]: ` + hostPorts + `
+target.addresses[5]: "[a]:1" has no such host: ` + hostPorts + `
+target.addresses[6]: "h:" has no such port: ` + hostPorts + `
+target.addresses[7]: "a/b" has no such host: ` + hostPorts,
+		},
+		{
+			"target: {topology: sentinel, addresses: ['redis://alice:hunter2@a:1', 'alice:hunter2@b'], sentinel: {master: m}}",
+			`target.addresses[0]: "redis://…" has an IPv6 address without brackets: ` + hostPorts + `
+target.addresses[1]: "alice:…" has no such port: ` + hostPorts,
+		},
+		{
+			"target:\n  topology: sentinel\n  addresses:\n  - a\n  - ~\n  - {b: 1}\n  sentinel: {master: m}",
+			`target.addresses[1]: ~ is not text: want host[:port], with an IPv6 address in brackets (soakline.yaml:5)
+target.addresses[2]: a map is not text: want host[:port], with an IPv6 address in brackets (soakline.yaml:6)`,
+		},
+		{"target: {topology: sentinel, addresses: [a, 'A:26379', b, 'a:1'], sentinel: {master: m}}", `target.addresses[1]: "A:26379" is listed twice: want a list of host[:port], each once (soakline.yaml:1)`},
+		{"target: {addresses: a}", "target.addresses: a single value is not a list: want a list of host[:port], each once (soakline.yaml:1)"},
+		{
+			"target:\n  topology: sentinel\n  url: rediss://:hunter2@h\n  addresses: [a]\n  sentinel: {master: m}",
+			`target.url: "rediss://:<redacted>@h" is of no use with target.topology sentinel: want target.addresses (soakline.yaml:3, soakline.yaml:2)`,
+		},
+		{"target: {topology: sentinel, url: private, addresses: [a], sentinel: {master: m}, username: u}", `target.url: "private" is of no use with target.topology sentinel: want target.addresses (soakline.yaml:1)`},
+		{
+			"target: {topology: sentinel, addresses: [a], sentinel: {master: m, tls: {cert_file: c}}, tls: {server_name: s}}",
+			`target.sentinel.tls.cert_file: "c" is of no use without TLS: want target.sentinel.tls.enabled (soakline.yaml:1)
+target.sentinel.tls.cert_file: "c" has no target.sentinel.tls.key_file beside it: want both or neither (soakline.yaml:1)
+target.tls.server_name: "s" is of no use without TLS: want target.tls.enabled (soakline.yaml:1)`,
+		},
+		{
+			"target: {addresses: [a], sentinel: {master: m, username: u, password_file: f, tls: {enabled: true, min_version: 1.3}}}",
+			`target.addresses: it is of no use with target.topology standalone: want target.topology sentinel (soakline.yaml:1)
+target.sentinel.master: "m" is of no use with target.topology standalone: want target.topology sentinel (soakline.yaml:1)
+target.sentinel.username: "u" is of no use with target.topology standalone: want target.topology sentinel (soakline.yaml:1)
+target.sentinel.password_file: "f" is of no use with target.topology standalone: want target.topology sentinel (soakline.yaml:1)
+target.sentinel.tls.enabled: true is of no use with target.topology standalone: want target.topology sentinel (soakline.yaml:1)
+target.sentinel.tls.min_version: "1.3" is of no use with target.topology standalone: want target.topology sentinel (soakline.yaml:1)`,
+		},
+		{"target: {sentinel: {password: hunter2}}", "target.sentinel.password: a password has no place here: want target.sentinel.password_file or the variable SOAKLINE_SENTINEL_PASSWORD (soakline.yaml:1)"},
 		// Keys that contradict each other.
 		{"target: {username: bob}", `target.username: "bob" is of no use with target.url auto: want a redis://, rediss:// or unix:// url (soakline.yaml:1)`},
 		{"target:\n  url: private\n  password_file: f", `target.password_file: "f" is of no use with target.url private: want a redis://, rediss:// or unix:// url (soakline.yaml:3, soakline.yaml:2)`},
@@ -215,10 +272,11 @@ func TestFaultsOfAllSources(t *testing.T) {
 		Environ: []string{
 			"PATH=/bin", "SOAKLINE_REQUIRE_SERVER=1", "SOAKLINE_SERVICE_HOST=10.0.0.1", "SOAKLINE_PORT_9765_TCP_ADDR=10.0.0.1",
 			"SOAKLINE_BATCH_MAX_CNT=1", "SOAKLINE_RATE=1", "SOAKLINE_TARGET_PASSWRD=hunter2",
+			"SOAKLINE_TARGET_SENTINEL_PASSWORD=hunter2", "SOAKLINE_SENTINEL_PASSWORD=secret", "SOAKLINE_TARGET_ADDRESSES=a:1,b:2",
 			"SOAKLINE_BATCH_MAX_DELAY=1", "SOAKLINE_WORKLOAD_MIX=[{command: get}]", "SOAKLINE_LOG_LEVEL=",
 		},
 		Set: []string{
-			"hunter2", "batch.max_cnt=3", "rate=4", "target.password=hunter2", "a b\nc=5", "batch=1",
+			"hunter2", "batch.max_cnt=3", "rate=4", "target.password=hunter2", "target.sentinel.password=hunter2", "target.addresses=[redis://:hunter2@a", "a b\nc=5", "batch=1",
 			"queue.max_bytes=1", "workload.mix=x: [", "target.username=bob", "batch.max_commands=-99999999999999999999", "safety.allow_shared=yes",
 		},
 		Flags: map[string]string{"arrival.rate": "NaN", "target.url": "redis://:hunter2", "web.config_file": "\x00", "speed": "1"},
@@ -230,12 +288,16 @@ SOAKLINE_BATCH_MAX_CNT: unknown variable: want a known one, such as SOAKLINE_BAT
 batch.max_delay: "1" has no unit: want a duration from 0s to 1h in ns, us, ms, s, m or h (SOAKLINE_BATCH_MAX_DELAY)
 log.level: "" is unknown: want one of debug, info, warn, error (SOAKLINE_LOG_LEVEL)
 SOAKLINE_RATE: unknown variable: want a known one, such as SOAKLINE_ARRIVAL_RATE
+target.addresses: a single value is not a list: want a list of host[:port], each once (SOAKLINE_TARGET_ADDRESSES)
 SOAKLINE_TARGET_PASSWRD: unknown variable: want a known one, such as SOAKLINE_TARGET_PASSWORD
+SOAKLINE_TARGET_SENTINEL_PASSWORD: unknown variable: want a known one, such as SOAKLINE_SENTINEL_PASSWORD
 workload.mix[0].weight: is missing: want a number from 0.000001 to 1000000 (SOAKLINE_WORKLOAD_MIX)
 --set: argument 1 has no =: want key=value
 batch.max_cnt: unknown key: want a known one, such as batch.max_commands (--set)
 rate: unknown key: want a known one, such as arrival.rate (--set)
 target.password: a password has no place here: want target.password_file or the variable SOAKLINE_TARGET_PASSWORD (--set)
+target.sentinel.password: a password has no place here: want target.sentinel.password_file or the variable SOAKLINE_SENTINEL_PASSWORD (--set)
+target.addresses: "[redis://…" is not a list: want a list of host[:port], each once (--set)
 "a b\nc": unknown key: want a known one, such as duration (--set)
 batch: unknown key: want a known one, such as batch.mode (--set)
 queue.max_bytes: "1" has no unit: want a size from 1B to 64GiB in B, kB, MB, GB, KiB, MiB or GiB (--set)
@@ -308,7 +370,12 @@ var samples = map[string]string{
 	"target.url": "redis://host:6380/2", "target.username": "ali:ce@home", "target.password_file": "/run/secret",
 	"target.database": "3", "target.protocol": "3", "target.connections": "8", "target.dial_timeout": "1s",
 	"target.read_timeout": "1m30s", "target.write_timeout": "2s", "target.reconnect.min": "1s", "target.reconnect.max": "10s",
-	"target.tls.enabled": "true", "target.tls.ca_file": "/ca.pem", "target.tls.cert_file": "cert.pem", "target.tls.key_file": "key.pem",
+	"target.topology": "sentinel", "target.addresses": `["s1:26380","[::1]:26379","s3"]`, "target.sentinel.master": "mymaster",
+	"target.sentinel.username": "watcher", "target.sentinel.password_file": "/run/sentinel", "target.sentinel.tls.enabled": "true",
+	"target.sentinel.tls.ca_file": "/ca.pem", "target.sentinel.tls.cert_file": "cert.pem", "target.sentinel.tls.key_file": "key.pem",
+	"target.sentinel.tls.server_name": "sentinel.example", "target.sentinel.tls.min_version": "1.3",
+	"target.sentinel.tls.insecure_skip_verify": "true",
+	"target.tls.enabled":                       "true", "target.tls.ca_file": "/ca.pem", "target.tls.cert_file": "cert.pem", "target.tls.key_file": "key.pem",
 	"target.tls.server_name": "redis.example", "target.tls.min_version": "1.3", "target.tls.insecure_skip_verify": "true",
 	"arrival.process": "deterministic", "arrival.rate": "0.25", "arrival.seed": "18446744073709551615",
 	"arrival.max_catch_up": "100ms", "arrival.max_lag": "250µs", "arrival.pacing": "spin", "duration": "24h",
@@ -350,15 +417,33 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 
 // beside is what the sample of the key at path is of no use without.
 func beside(path string) []string {
-	switch {
-	case path == "target.url":
-		return nil
-	case path == "target.tls.cert_file":
-		return []string{"target.url=rediss://host", "target.tls.key_file=k"}
-	case path == "target.tls.key_file":
-		return []string{"target.url=rediss://host", "target.tls.cert_file=c"}
+	var sets []string
+	add := func(other, text string) {
+		if other != path {
+			sets = append(sets, other+"="+text)
+		}
 	}
-	return []string{"target.url=rediss://host"}
+	section, name := "", path
+	if i := strings.LastIndex(path, "."); i >= 0 {
+		section, name = path[:i], path[i+1:]
+	}
+	switch name {
+	case "cert_file":
+		add(section+".key_file", "k")
+	case "key_file":
+		add(section+".cert_file", "c")
+	}
+	if path == "target.topology" || path == "target.addresses" || strings.HasPrefix(path, "target.sentinel.") {
+		add("target.topology", "sentinel")
+		add("target.addresses", "[s]")
+		add("target.sentinel.master", "m")
+	} else {
+		add("target.url", "rediss://host")
+	}
+	if section == "target.sentinel.tls" {
+		add("target.sentinel.tls.enabled", "true")
+	}
+	return sets
 }
 
 // nested is a file that gives text for the key at path.

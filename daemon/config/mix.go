@@ -31,7 +31,7 @@ func (m mix) fromNode(path string, n *yaml.Node) (any, []fault) {
 	var shares []Share
 	var faults []fault
 	for i, item := range n.Content {
-		share, wrong := m.share(fmt.Sprintf("%s[%d]", path, i), resolve(item))
+		share, wrong := m.share(element(path, i), resolve(item))
 		shares = append(shares, share)
 		faults = append(faults, wrong...)
 	}
@@ -81,7 +81,7 @@ func (m mix) check(path string, value any) []fault {
 	var faults []fault
 	seen := map[string]bool{}
 	for i, share := range shares {
-		at := fmt.Sprintf("%s[%d]", path, i)
+		at := element(path, i)
 		faults = append(faults, shareForms["command"].check(join(at, "command"), share.Command)...)
 		faults = append(faults, shareForms["weight"].check(join(at, "weight"), share.Weight)...)
 		if seen[share.Command] {

@@ -2,11 +2,7 @@ package config
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,6 +22,16 @@ func TestSecretsNeverShow(t *testing.T) {
 	address, err := Target{URL: c.Target.URL}.Address()
 	if err != nil {
 		t.Fatal(err)
+	}
+	hidden := []string{inURL, inField}
+	for i, s := range secrets {
+		if value := s.in(&c); *value == "" {
+			*value = Password(fmt.Sprintf("battery-staple-%d", i))
+			hidden = append(hidden, value.Reveal())
+		}
+	}
+	if len(hidden) != len(secrets)+1 {
+		t.Fatalf("%d secrets, want those of the table and one in the url", len(hidden))
 	}
 	shown := map[string]string{"YAML()": c.YAML(), "Validate()": fmt.Sprint(c.Validate())}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T %[1]v"} {
@@ -47,7 +53,7 @@ func TestSecretsNeverShow(t *testing.T) {
 		shown["YAML of "+name] = string(text)
 	}
 	for name, text := range shown {
-		for _, secret := range []string{inURL, inField} {
+		for _, secret := range hidden {
 			for _, form := range []string{secret, fmt.Sprintf("%x", secret), fmt.Sprintf("%X", secret), fmt.Sprint([]byte(secret))} {
 				if strings.Contains(text, form) {
 					t.Errorf("%s shows %s: %s", name, secret, text)
@@ -78,64 +84,5 @@ func TestRedactedURLIsNoURL(t *testing.T) {
 	c.Target.URL = "rediss://alice:hunter2@host"
 	if _, err := load(c.YAML()); err == nil {
 		t.Error("a redacted url is accepted")
-	}
-}
-
-func TestReadSecrets(t *testing.T) {
-	file := func(content string) string {
-		path := filepath.Join(t.TempDir(), "password")
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	for _, tt := range []struct {
-		content string
-		target  Target
-		want    Password
-		wantErr string // with FILE for the file's name
-	}{
-		{content: "a:b@c\n", want: "a:b@c"},
-		{content: "secret\r\n", want: "secret"},
-		{content: "secret", want: "secret"},
-		{content: " two\n\n", want: " two\n"},
-		{content: "secret\n", target: Target{Password: "secret"}, want: "secret"},
-		{content: "secret", target: Target{URL: "redis://:secret@host"}, want: "secret"},
-		{content: "\n", wantErr: `target.password_file: "FILE" is empty: want a file that holds the password`},
-		{
-			content: "secret", target: Target{Password: "other"}, want: "other",
-			wantErr: `target.password_file: "FILE" holds another password than SOAKLINE_TARGET_PASSWORD: want only one of them`,
-		},
-		{
-			content: "secret", target: Target{URL: "redis://:other@host"}, want: "secret",
-			wantErr: "target.password: it is not the password in target.url: want only one of them",
-		},
-	} {
-		c := Default()
-		c.Target = tt.target
-		c.Target.PasswordFile = file(tt.content)
-		if c.Target.URL == "" {
-			c.Target.URL = "redis://host"
-		}
-		err := c.ReadSecrets()
-		text := ""
-		if err != nil {
-			text = strings.ReplaceAll(err.Error(), c.Target.PasswordFile, "FILE")
-		}
-		if text != tt.wantErr || c.Target.Password != tt.want {
-			t.Errorf("of a file %q beside %+v: %s, %q, want %s, %q", tt.content, tt.target,
-				text, c.Target.Password.Reveal(), tt.wantErr, tt.want.Reveal())
-		}
-	}
-
-	c := Default()
-	if err := c.ReadSecrets(); err != nil || c.Target.Password != "" {
-		t.Errorf("without a file: %v", err)
-	}
-	c.Target.PasswordFile = "testdata/absent"
-	err := c.ReadSecrets()
-	const want = "target.password_file: open testdata/absent: no such file or directory: want a file that holds the password"
-	if err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("of an absent file: %v, want %s", err, want)
 	}
 }

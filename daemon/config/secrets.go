@@ -8,8 +8,12 @@ import (
 	"strings"
 )
 
-// PasswordVariable is the environment variable with the target's password.
-const PasswordVariable = "SOAKLINE_TARGET_PASSWORD"
+// The environment variables with the passwords of the target and of its
+// sentinels.
+const (
+	PasswordVariable         = "SOAKLINE_TARGET_PASSWORD"
+	SentinelPasswordVariable = "SOAKLINE_SENTINEL_PASSWORD"
+)
 
 // secret is one line of the table of secrets.
 type secret struct {
@@ -20,7 +24,10 @@ type secret struct {
 	file     func(*Config) string // its path, "": none
 }
 
-const targetPassword = "target.password"
+const (
+	targetPassword   = "target.password"
+	sentinelPassword = "target.sentinel.password"
+)
 
 // secrets is the table of what is not a key, for it has no place in a file that
 // holds keys or on a command line.
@@ -29,6 +36,11 @@ var secrets = []secret{
 		targetPassword, PasswordVariable, "password",
 		func(c *Config) *Password { return &c.Target.Password },
 		func(c *Config) string { return c.Target.PasswordFile },
+	},
+	{
+		sentinelPassword, SentinelPasswordVariable, "password",
+		func(c *Config) *Password { return &c.Target.Sentinel.Password },
+		func(c *Config) string { return c.Target.Sentinel.PasswordFile },
 	},
 }
 
@@ -62,8 +74,8 @@ func (s secret) misplaced() fault {
 }
 
 // ReadSecrets reads the files that hold secrets into c, without a trailing
-// newline: Target.Password from Target.PasswordFile. Its error is an *Error with
-// every fault, and names the keys and the files.
+// newline: each Password from the PasswordFile beside it. Its error is an *Error
+// with every fault, and names the keys and the files.
 func (c *Config) ReadSecrets() error {
 	var faults []error
 	for _, s := range secrets {

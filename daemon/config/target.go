@@ -7,6 +7,14 @@ type Target struct {
 	// URL names the target; Address is its parsed form. The default, auto,
 	// needs no server.
 	URL URL `koanf:"url"`
+	// Topology is how the servers are found, a word of Topologies. The default
+	// is standalone: at URL.
+	Topology string `koanf:"topology"`
+	// Addresses are host[:port] of those to ask where the master is; empty,
+	// the default: none. Seeds completes them.
+	Addresses []string `koanf:"addresses"`
+	// Sentinel is how they are asked, with the topology sentinel.
+	Sentinel Sentinel `koanf:"sentinel"`
 	// Username is the ACL user; "", the default: that of URL, or else the
 	// server's default user.
 	Username string `koanf:"username"`
@@ -21,7 +29,8 @@ type Target struct {
 	// Protocol is the version of RESP. The default is 2: 3 costs a peek per
 	// reply.
 	Protocol int `koanf:"protocol"`
-	// TLS is that of the connections: with a rediss:// url, or Enabled.
+	// TLS is that of the connections: with a rediss:// url, or where it is
+	// enabled.
 	TLS TLS `koanf:"tls"`
 	// Connections counts the connections, each with one exchange at a time.
 	// The default is 4: fewer leave a server idle at 64 commands a batch.
@@ -46,6 +55,28 @@ type Reconnect struct {
 	// Max is the longest pause, at least Min. The default finds a target that
 	// has come back within seconds.
 	Max time.Duration `koanf:"max"`
+}
+
+// Topologies lists the words of target.topology.
+var Topologies = []string{"standalone", sentinel}
+
+const sentinel = "sentinel"
+
+// Sentinel is what the sentinels at Addresses know, and what they want to know.
+// None of it is the target's own.
+type Sentinel struct {
+	// Master is the name under which the sentinels know the master; "", the
+	// default: none, which only the topology standalone takes.
+	Master string `koanf:"master"`
+	// Username is the sentinels' ACL user; "", the default: their default user.
+	Username string `koanf:"username"`
+	// PasswordFile is the file that ReadSecrets reads; "", the default: none.
+	PasswordFile string `koanf:"password_file"`
+	// Password is not a key: it comes from SentinelPasswordVariable, or from
+	// PasswordFile after ReadSecrets. "": none.
+	Password Password `koanf:"-"`
+	// TLS is that of the connections to the sentinels, where it is enabled.
+	TLS TLS `koanf:"tls"`
 }
 
 // TLS says how a connection is secured. Its files are PEM, and are not read

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,25 +60,72 @@ func (c Config) contradictions() []fault {
 
 // contradictions are what t's fields say against each other.
 func (t Target) contradictions() []fault {
-	faults := t.TLS.contradictions("target.tls")
-	url, problem := parseURL(string(t.URL))
-	if problem != "" {
-		return faults
+	faults := slices.Concat(
+		t.topologyContradictions(),
+		t.TLS.contradictions("target.tls"),
+		t.Sentinel.TLS.contradictions("target.sentinel.tls"),
+	)
+	if url, problem := t.parse(); problem == "" {
+		faults = slices.Concat(faults, t.loginContradictions(url), t.tlsContradictions(url))
 	}
-	faults = append(faults, t.loginContradictions(url)...)
+	return faults
+}
+
+// topologyContradictions are what the fields for the sentinels and the topology
+// say against each other, and against the url.
+func (t Target) topologyContradictions() []fault {
+	const topology = "target.topology"
+	if t.Topology != sentinel {
+		var settings []setting
+		if len(t.Addresses) > 0 {
+			settings = append(settings, setting{"target.addresses", "it"})
+		}
+		settings = append(settings, t.settings("target.sentinel")...)
+		if t.Sentinel.Password != "" {
+			settings = append(settings, setting{sentinelPassword, "it"})
+		}
+		return useless(settings, "with target.topology standalone", "target.topology sentinel", topology)
+	}
+	var faults []fault
+	if t.URL != Default().Target.URL {
+		url := setting{"target.url", strconv.Quote(t.URL.String())}
+		faults = useless([]setting{url}, "with target.topology sentinel", "target.addresses", topology)
+	}
+	if len(t.Addresses) == 0 {
+		faults = append(faults, fault{
+			path: "target.addresses", with: []string{topology},
+			what: "is empty", want: "at least one address with target.topology sentinel",
+		})
+	}
+	if t.Sentinel.Master == "" {
+		faults = append(faults, fault{
+			path: "target.sentinel.master", with: []string{topology},
+			what: "is empty", want: "the name of a master with target.topology sentinel",
+		})
+	}
+	if !t.Sentinel.TLS.Enabled {
+		const enabled = "target.sentinel.tls.enabled"
+		faults = append(faults, useless(t.settings("target.sentinel.tls"), "without TLS", enabled, enabled, topology)...)
+	}
+	return faults
+}
+
+// tlsContradictions are what url says against TLS.
+func (t Target) tlsContradictions(url parsedURL) []fault {
 	reason, want := "", "a rediss:// url"
 	switch {
 	case url.Kind != Given:
 		reason = "with target.url " + url.Kind.String()
 	case url.Network == "unix":
 		reason = "with a unix:// target.url"
-	case !url.TLS && !t.TLS.Enabled:
-		reason = "without TLS"
-		want += " or target.tls.enabled"
+	case url.TLS || t.TLS.Enabled:
+		return nil
+	case t.Topology == sentinel:
+		reason, want = "without TLS", "target.tls.enabled"
 	default:
-		return faults
+		reason, want = "without TLS", want+" or target.tls.enabled"
 	}
-	return append(faults, useless(t.settings("target.tls"), reason, want, "target.url", "target.tls.enabled")...)
+	return useless(t.settings("target.tls"), reason, want, "target.url", "target.tls.enabled", "target.topology")
 }
 
 // loginContradictions are what the fields beside the url say against it.
@@ -102,7 +150,7 @@ func (t Target) loginContradictions(url parsedURL) []fault {
 			!url.hasDatabase || url.Database == t.Database,
 		},
 	} {
-		f := fault{path: field.path, with: []string{"target.url"}}
+		f := fault{path: field.path, with: []string{"target.url", "target.topology"}}
 		switch {
 		case !field.set:
 			continue
