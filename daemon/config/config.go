@@ -61,6 +61,9 @@ type Workload struct {
 	Keys KeySpace `koanf:"keys"`
 	// Value is what SET writes.
 	Value Value `koanf:"value"`
+	// Preload writes every key once before the load begins. The default is
+	// true: without it the first reads find nothing.
+	Preload bool `koanf:"preload"`
 }
 
 // Share is one line of the mix.
@@ -186,6 +189,8 @@ func Default() Config {
 			Mix:   []Share{{"get", 70}, {"set", 20}, {"incr", 10}},
 			Keys:  KeySpace{Count: 10_000, Distribution: "uniform", Prefix: "soakline:", TTL: time.Hour},
 			Value: Value{Size: 100},
+
+			Preload: true,
 		},
 		Batch: Batch{
 			Mode:            "pipeline",

@@ -68,6 +68,7 @@ var keys = []key{
 	{"workload.keys.prefix", "", prefix(), "beginning of every key that the daemon writes"},
 	{"workload.keys.ttl", "", seconds(10 * year), "life of every key in whole seconds; 0 is for ever"},
 	{"workload.value.size", "", size(1, 512*mib), "length of each value"},
+	{"workload.preload", "", truth(), "write every key once before the load begins, so that reads find values"},
 	{"batch.mode", "", word(batch.Modes), "how a batch becomes an exchange"},
 	{"batch.max_commands", "", whole(1, 1e6), "cap on the commands of a batch"},
 	{"batch.max_request_bytes", "", size(1, gib), "cap on the encoded requests of a batch"},

@@ -380,7 +380,7 @@ var samples = map[string]string{
 	"arrival.process": "deterministic", "arrival.rate": "0.25", "arrival.seed": "18446744073709551615",
 	"arrival.max_catch_up": "100ms", "arrival.max_lag": "250µs", "arrival.pacing": "spin", "duration": "24h",
 	"workload.mix": `[{"command":"set","weight":0.5}]`, "workload.keys.count": "1", "workload.keys.distribution": "uniform",
-	"workload.keys.prefix": "{a}:", "workload.keys.ttl": "1m", "workload.value.size": "1500kB",
+	"workload.keys.prefix": "{a}:", "workload.keys.ttl": "1m", "workload.value.size": "1500kB", "workload.preload": "false",
 	"batch.mode": "single", "batch.max_commands": "1", "batch.max_request_bytes": "1MB", "batch.max_reply_bytes": "1GiB",
 	"batch.max_delay": "0s", "queue.max_commands": "64", "queue.max_bytes": "1GiB", "safety.allow_shared": "true",
 	"drain_timeout": "1ms", "web.listen_address": "[::]:80", "web.config_file": "web.yaml", "web.telemetry_path": "/a/b",
