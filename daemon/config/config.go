@@ -134,7 +134,30 @@ type Safety struct {
 	// AllowShared lets the daemon write to a database that holds keys of
 	// others. The default is false.
 	AllowShared bool `koanf:"allow_shared"`
+	// AllowedTargets are patterns of the addresses that the daemon may load,
+	// one of its own servers aside; empty, the default: all. See Allows.
+	AllowedTargets []string `koanf:"allowed_targets"`
+	// MaxRate caps Arrival.Rate, in commands per second; 0, the default: no
+	// cap.
+	MaxRate float64 `koanf:"max_rate"`
+	// MaxMemoryRatio is the part of its memory limit, from 0 to 1, beyond which
+	// the target gets no more load; 0: no such brake. The default leaves a
+	// tenth to those whom the target serves.
+	MaxMemoryRatio float64 `koanf:"max_memory_ratio"`
+	// MaxErrorRatio is the part of the settled commands, from 0 to 1, that may
+	// be anything but ok before the target gets no more load; 0, the default:
+	// no such brake.
+	MaxErrorRatio float64 `koanf:"max_error_ratio"`
+	// StopOnEviction ends the load when the target evicts keys. The default is
+	// false: a cache evicts.
+	StopOnEviction bool `koanf:"stop_on_eviction"`
+	// Resume says whether load that a brake has ended goes on when the cause is
+	// gone, a word of Resumes. The default is never: somebody should look.
+	Resume string `koanf:"resume"`
 }
+
+// Resumes lists the words of safety.resume.
+var Resumes = []string{"never", "auto"}
 
 // Web is the HTTP server.
 type Web struct {
@@ -200,6 +223,7 @@ func Default() Config {
 			MaxDelay:        time.Millisecond,
 		},
 		Queue:        Queue{MaxCommands: 100_000, MaxBytes: 64 * mib},
+		Safety:       Safety{MaxMemoryRatio: 0.9, Resume: "never"},
 		Web:          Web{ListenAddress: "127.0.0.1:9765", TelemetryPath: "/metrics"},
 		Log:          Log{Level: "info", Format: "console"},
 		DrainTimeout: 5 * time.Second,

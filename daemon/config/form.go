@@ -177,8 +177,10 @@ func number(low, high float64) form {
 			}
 			return n, ""
 		},
-	}, low, high, func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) })
+	}, low, high, numberText)
 }
+
+func numberText(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 func duration(low, high time.Duration) scalar {
 	return between(scalar{

@@ -119,7 +119,7 @@ func TestRedacted(t *testing.T) {
 	const want = `{"arrival":{"max_catch_up":"1s","max_lag":"1ms","pacing":"sleep","process":"poisson","rate":5000,"seed":0},` +
 		`"batch":{"max_commands":64,"max_delay":"1ms","max_reply_bytes":"256KiB","max_request_bytes":"64KiB","mode":"pipeline"},` +
 		`"drain_timeout":"5s","duration":"0s","log":{"format":"console","level":"info"},` +
-		`"queue":{"max_bytes":"64MiB","max_commands":100000},"safety":{"allow_shared":false},` +
+		`"queue":{"max_bytes":"64MiB","max_commands":100000},"safety":{"allow_shared":false,"allowed_targets":[],"max_error_ratio":0,"max_memory_ratio":0.9,"max_rate":0,"resume":"never","stop_on_eviction":false},` +
 		`"target":{"addresses":[],"connections":4,"database":0,"dial_timeout":"5s","password_file":"","protocol":2,"read_timeout":"5s",` +
 		`"reconnect":{"max":"5s","min":"50ms"},` +
 		`"sentinel":{"master":"","password_file":"",` +

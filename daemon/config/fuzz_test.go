@@ -20,6 +20,7 @@ func FuzzLoad(f *testing.F) {
 		"", "- 1", "a: &a [*a]", "batch: {max_delay: 5}\n---\n", "target: {url: 'redis://a:b@[::1]:1/2'}", "? {a: b}\n: c",
 		"target: {url: 'unix:///a@b:c?db=1', username: 'ä: #'}", "arrival: {rate: 1e-9, seed: 18446744073709551615}",
 		"target: {topology: sentinel, addresses: ['[::1]:1', a], sentinel: {master: 'ä: #', tls: {enabled: true, min_version: 1.3}}}",
+		"safety: {allowed_targets: ['*', '[::1]:*', 10.0.0.0/8, /a, '[a-'], max_rate: 5001.5, resume: auto}",
 		"workload: {mix: [{command: get, weight: 0.1}], keys: {prefix: '- {a}', ttl: 36h}, value: {size: 1001kB}}",
 	} {
 		f.Add([]byte(content))

@@ -49,6 +49,12 @@ func TestLoad(t *testing.T) {
 			c.Target.Sentinel = Sentinel{Master: "m", TLS: TLS{Enabled: true, CAFile: "f", MinVersion: "1.2"}}
 			c.Target.TLS.Enabled = true
 		}},
+		{"safety: {max_rate: 5000}", func(c *Config) { c.Safety.MaxRate = 5000 }},
+		{"safety: {max_rate: 1}\narrival: {process: closed}", func(c *Config) { c.Safety.MaxRate, c.Arrival.Process = 1, "closed" }},
+		{"safety: {allowed_targets: [h]}", func(c *Config) { c.Safety.AllowedTargets = []string{"h"} }}, // a private server is nobody's
+		{"safety: {allowed_targets: [g, '*:6379']}\ntarget: {url: 'redis://h'}", func(c *Config) {
+			c.Safety.AllowedTargets, c.Target.URL = []string{"g", "*:6379"}, "redis://h"
+		}},
 		{"target: {addresses: [], topology: standalone, sentinel: {}}", func(*Config) {}},
 		{`target: {tls: {min_version: "1.2", enabled: false, ca_file: ""}}`, func(*Config) {}},
 		{"target:\n  reconnect: {max: 1s}", func(c *Config) { c.Target.Reconnect.Max = time.Second }},
@@ -66,6 +72,8 @@ func TestFaultsOfFiles(t *testing.T) {
 		sections  = "target, arrival, duration, workload, batch, queue, safety, drain_timeout, web, log"
 		urls      = "want auto, private, embedded, redis[s]://[user[:password]@]host[:port][/database] or unix:///path[?db=database] (soakline.yaml:1)"
 		hostPorts = "want host[:port], with an IPv6 address in brackets (soakline.yaml:1)"
+		safety    = "allow_shared, allowed_targets, max_rate, max_memory_ratio, max_error_ratio, stop_on_eviction, resume"
+		targets   = `want host[:port] with * ? [...] and IPv6 in brackets, a prefix like 10.0.0.0/8, or the path of a unix socket (soakline.yaml:1)`
 		units     = "in ns, us, ms, s, m or h (soakline.yaml:1)"
 		sizes     = "in B, kB, MB, GB, KiB, MiB or GiB (soakline.yaml:1)"
 	)
@@ -88,8 +96,8 @@ func TestFaultsOfFiles(t *testing.T) {
 		{"duration: 0\nduration: 0", "duration: is given twice: want it once (soakline.yaml:2)"},
 		{"log:\nlog: {level: info}", "log: is given twice: want it once (soakline.yaml:2)"},
 		{"log: {level: info, level: info}", "log.level: is given twice: want it once (soakline.yaml:1)"},
-		{"safety: [allow_shared]", "safety: a list is not a map: want a map of allow_shared (soakline.yaml:1)"},
-		{"safety: true", "safety: a single value is not a map: want a map of allow_shared (soakline.yaml:1)"},
+		{"safety: [allow_shared]", "safety: a list is not a map: want a map of " + safety + " (soakline.yaml:1)"},
+		{"safety: true", "safety: a single value is not a map: want a map of " + safety + " (soakline.yaml:1)"},
 		// Whole numbers.
 		{"batch: {max_commands: 0}", "batch.max_commands: 0 is too small: want a whole number from 1 to 1000000 (soakline.yaml:1)"},
 		{"batch: {max_commands: 1000001}", "batch.max_commands: 1000001 is too large: want a whole number from 1 to 1000000 (soakline.yaml:1)"},
@@ -243,6 +251,38 @@ target.sentinel.tls.enabled: true is of no use with target.topology standalone: 
 target.sentinel.tls.min_version: "1.3" is of no use with target.topology standalone: want target.topology sentinel (soakline.yaml:1)`,
 		},
 		{"target: {sentinel: {password: hunter2}}", "target.sentinel.password: a password has no place here: want target.sentinel.password_file or the variable SOAKLINE_SENTINEL_PASSWORD (soakline.yaml:1)"},
+		// Safety.
+		{"safety: {max_rate: -1}", "safety.max_rate: -1 is too small: want a number from 0 to 100000000 (soakline.yaml:1)"},
+		{"safety: {max_memory_ratio: 1.1}", "safety.max_memory_ratio: 1.1 is too large: want a number from 0 to 1 (soakline.yaml:1)"},
+		{"safety: {max_memory_ratio: 90%}", `safety.max_memory_ratio: "90%" is text: want a number from 0 to 1 (soakline.yaml:1)`},
+		{"safety: {max_error_ratio: -0.1}", "safety.max_error_ratio: -0.1 is too small: want a number from 0 to 1 (soakline.yaml:1)"},
+		{"safety: {stop_on_eviction: on}", `safety.stop_on_eviction: "on" is text: want true or false (soakline.yaml:1)`},
+		{"safety: {resume: always}", `safety.resume: "always" is unknown: want one of never, auto (soakline.yaml:1)`},
+		{
+			`safety: {allowed_targets: ["", ":1", "h:0", "h:x", "::1", "[fe80::1%eth0]", "redis://h", "10.0.0.1/8", "10.0.0.0/8:1", "h[a", "/run/", '/a\', "a b", "alice:hunter2@h"]}`,
+			`safety.allowed_targets[0]: "" has no host: ` + targets + `
+safety.allowed_targets[1]: ":1" has no host: ` + targets + `
+safety.allowed_targets[2]: "h:0" has no such port: ` + targets + `
+safety.allowed_targets[3]: "h:x" has no such port: ` + targets + `
+safety.allowed_targets[4]: "::1" has an IPv6 address without brackets: ` + targets + `
+safety.allowed_targets[5]: "[fe80::1%eth0]" has a zone: ` + targets + `
+safety.allowed_targets[6]: "redis://h" has a / and is no prefix: ` + targets + `
+safety.allowed_targets[7]: "10.0.0.1/8" has bits beyond its prefix: ` + targets + `
+safety.allowed_targets[8]: "10.0.0.0/8:1" has a / and is no prefix: ` + targets + `
+safety.allowed_targets[9]: "h[a" has a [ or a \ without its end: ` + targets + `
+safety.allowed_targets[10]: "/run/" is not a plain path: ` + targets + `
+safety.allowed_targets[11]: "/a\\" has a [ or a \ without its end: ` + targets + `
+safety.allowed_targets[12]: "a b" has no such host: ` + targets + `
+safety.allowed_targets[13]: "alice:…" has no such port: ` + targets,
+		},
+		{"safety: {allowed_targets: [h, /a, /A, 'H:*']}", `safety.allowed_targets[3]: "H:*" is listed twice: want a list of patterns like ["*.staging:6379", "10.0.0.0/8"], each once (soakline.yaml:1)`},
+		{"safety: {allowed_targets: h}", `safety.allowed_targets: a single value is not a list: want a list of patterns like ["*.staging:6379", "10.0.0.0/8"], each once (soakline.yaml:1)`},
+		{"target: {url: 'rediss://:hunter2@H'}\nsafety: {allowed_targets: [g]}", `safety.allowed_targets: no pattern matches target.url, "H:6379": want one that does (soakline.yaml:2, soakline.yaml:1)`},
+		{"target: {url: 'unix:///run/a'}\nsafety: {allowed_targets: [/run/b, '*']}", `safety.allowed_targets: no pattern matches target.url, "/run/a": want one that does (soakline.yaml:2, soakline.yaml:1)`},
+		{"target: {url: 'redis://h'}\nsafety: {allowed_targets: [g, 'h:0']}", `safety.allowed_targets[1]: "h:0" has no such port: ` + strings.Replace(targets, ":1)", ":2)", 1)},
+		{"arrival: {rate: 1e4}\nsafety: {max_rate: 9999.5}", "arrival.rate: 10000 is more than safety.max_rate, 9999.5: want at most as much (soakline.yaml:1, soakline.yaml:2)"},
+		{"safety: {max_rate: 4999}", "arrival.rate: 5000 is more than safety.max_rate, 4999: want at most as much (soakline.yaml:1)"},
+		{"arrival: {process: clsoed}\nsafety: {max_rate: 1}", `arrival.process: "clsoed" is unknown: want one of deterministic, poisson, closed (soakline.yaml:1)`},
 		// Keys that contradict each other.
 		{"target: {username: bob}", `target.username: "bob" is of no use with target.url auto: want a redis://, rediss:// or unix:// url (soakline.yaml:1)`},
 		{"target:\n  url: private\n  password_file: f", `target.password_file: "f" is of no use with target.url private: want a redis://, rediss:// or unix:// url (soakline.yaml:3, soakline.yaml:2)`},
@@ -334,6 +374,7 @@ func TestPrecedence(t *testing.T) {
 		{"queue.max_bytes", "1MiB", "2MiB", "3MiB", "4MiB"},
 		{"log.level", "debug", "warn", "error", "info"},
 		{"safety.allow_shared", "true", "false", "true", "false"},
+		{"safety.allowed_targets", `["a"]`, `["b:1","/c"]`, "[]", `["10.0.0.0/8","[::1]:1"]`},
 		{"web.config_file", "a", "b", "c", "d"},
 		{"target.url", "private", "embedded", "redis://a", "redis://b"},
 		{
@@ -383,6 +424,8 @@ var samples = map[string]string{
 	"workload.keys.prefix": "{a}:", "workload.keys.ttl": "1m", "workload.value.size": "1500kB", "workload.preload": "false",
 	"batch.mode": "single", "batch.max_commands": "1", "batch.max_request_bytes": "1MB", "batch.max_reply_bytes": "1GiB",
 	"batch.max_delay": "0s", "queue.max_commands": "64", "queue.max_bytes": "1GiB", "safety.allow_shared": "true",
+	"safety.allowed_targets": `["*.staging","host:*","10.0.0.0/8"]`, "safety.max_rate": "6000.5", "safety.max_memory_ratio": "0",
+	"safety.max_error_ratio": "0.01", "safety.stop_on_eviction": "true", "safety.resume": "auto",
 	"drain_timeout": "1ms", "web.listen_address": "[::]:80", "web.config_file": "web.yaml", "web.telemetry_path": "/a/b",
 	"log.level": "warn", "log.format": "json",
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/knadh/koanf/providers/structs"
 	"github.com/knadh/koanf/v2"
+
+	"soakline/daemon/arrival"
 )
 
 // Validate finds what is wrong with c and changes nothing. Its error is an
@@ -53,6 +55,27 @@ func (c Config) contradictions() []fault {
 			path: "queue.max_bytes", with: []string{"batch.max_request_bytes"},
 			what: fmt.Sprintf("%s is less than batch.max_request_bytes, %s", c.Queue.MaxBytes, c.Batch.MaxRequestBytes),
 			want: "at least as much",
+		})
+	}
+	return append(faults, c.safetyContradictions()...)
+}
+
+// safetyContradictions are what the limits say against the load and its target.
+func (c Config) safetyContradictions() []fault {
+	var faults []fault
+	if a, problem := c.Target.parse(); problem == "" && a.Address.Address != "" && !c.Safety.Allows(a.Address.Address) {
+		faults = append(faults, fault{
+			path: "safety.allowed_targets", with: []string{"target.url", "target.topology"},
+			what: fmt.Sprintf("no pattern matches target.url, %q", a.Address.Address),
+			want: "one that does",
+		})
+	}
+	process, known := arrival.ProcessByName(c.Arrival.Process)
+	if limit := c.Safety.MaxRate; limit > 0 && c.Arrival.Rate > limit && known && process.OpenLoop() {
+		faults = append(faults, fault{
+			path: "arrival.rate", with: []string{"safety.max_rate", "arrival.process"},
+			what: fmt.Sprintf("%s is more than safety.max_rate, %s", numberText(c.Arrival.Rate), numberText(limit)),
+			want: "at most as much",
 		})
 	}
 	return faults
