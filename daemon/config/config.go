@@ -169,6 +169,12 @@ type Web struct {
 	ConfigFile string `koanf:"config_file"`
 	// TelemetryPath is where the metrics are. The default is Prometheus' own.
 	TelemetryPath string `koanf:"telemetry_path"`
+	// AdminTokenFile is the file that ReadSecrets reads; "", the default: none.
+	AdminTokenFile string `koanf:"admin_token_file"`
+	// AdminToken is what a request that changes something must present. It is
+	// not a key: it comes from AdminTokenVariable, or from AdminTokenFile after
+	// ReadSecrets. "": nothing can be changed.
+	AdminToken Password `koanf:"-"`
 }
 
 // Log is what the daemon writes to standard error.

@@ -126,7 +126,7 @@ func TestRedacted(t *testing.T) {
 		`"tls":{"ca_file":"","cert_file":"","enabled":false,"insecure_skip_verify":false,"key_file":"","min_version":"1.2","server_name":""},"username":""},` +
 		`"tls":{"ca_file":"","cert_file":"","enabled":false,"insecure_skip_verify":false,"key_file":"","min_version":"1.2","server_name":""},` +
 		`"topology":"standalone","url":"redis://alice:\u003credacted\u003e@host","username":"","write_timeout":"5s"},` +
-		`"web":{"config_file":"","listen_address":"127.0.0.1:9765","telemetry_path":"/metrics"},` +
+		`"web":{"admin_token_file":"","config_file":"","listen_address":"127.0.0.1:9765","telemetry_path":"/metrics"},` +
 		`"workload":{"keys":{"count":10000,"distribution":"uniform","prefix":"soakline:","ttl":"1h"},` +
 		`"mix":[{"command":"get","weight":70},{"command":"set","weight":20},{"command":"incr","weight":10}],"preload":true,"value":{"size":"100B"}}}`
 	if err != nil || string(text) != want {

@@ -87,6 +87,7 @@ var keys = []key{
 	{"web.listen_address", "web.listen-address", listenAddress(), `host:port of the HTTP server; "" is no server`},
 	{"web.config_file", "web.config.file", anyText, `Prometheus web configuration with TLS and users; "" is neither`},
 	{"web.telemetry_path", "web.telemetry-path", telemetryPath(), "where the metrics are"},
+	{"web.admin_token_file", "", anyText, `file that holds the token of requests that change something; "" is none of them`},
 	{"log.level", "log.level", word(LogLevels), "least level that is written"},
 	{"log.format", "log.format", word(LogFormats), "console for people, json for machines"},
 }

@@ -283,6 +283,8 @@ safety.allowed_targets[13]: "alice:…" has no such port: ` + targets,
 		{"arrival: {rate: 1e4}\nsafety: {max_rate: 9999.5}", "arrival.rate: 10000 is more than safety.max_rate, 9999.5: want at most as much (soakline.yaml:1, soakline.yaml:2)"},
 		{"safety: {max_rate: 4999}", "arrival.rate: 5000 is more than safety.max_rate, 4999: want at most as much (soakline.yaml:1)"},
 		{"arrival: {process: clsoed}\nsafety: {max_rate: 1}", `arrival.process: "clsoed" is unknown: want one of deterministic, poisson, closed (soakline.yaml:1)`},
+		{"web: {admin_token: hunter2}", "web.admin_token: a token has no place here: want web.admin_token_file or the variable SOAKLINE_WEB_ADMIN_TOKEN (soakline.yaml:1)"},
+		{"web: {admin_tokn_file: f}", "web.admin_tokn_file: unknown key: want one of listen_address, config_file, telemetry_path, admin_token_file (soakline.yaml:1)"},
 		// Keys that contradict each other.
 		{"target: {username: bob}", `target.username: "bob" is of no use with target.url auto: want a redis://, rediss:// or unix:// url (soakline.yaml:1)`},
 		{"target:\n  url: private\n  password_file: f", `target.password_file: "f" is of no use with target.url private: want a redis://, rediss:// or unix:// url (soakline.yaml:3, soakline.yaml:2)`},
@@ -426,7 +428,7 @@ var samples = map[string]string{
 	"batch.max_delay": "0s", "queue.max_commands": "64", "queue.max_bytes": "1GiB", "safety.allow_shared": "true",
 	"safety.allowed_targets": `["*.staging","host:*","10.0.0.0/8"]`, "safety.max_rate": "6000.5", "safety.max_memory_ratio": "0",
 	"safety.max_error_ratio": "0.01", "safety.stop_on_eviction": "true", "safety.resume": "auto",
-	"drain_timeout": "1ms", "web.listen_address": "[::]:80", "web.config_file": "web.yaml", "web.telemetry_path": "/a/b",
+	"drain_timeout": "1ms", "web.listen_address": "[::]:80", "web.config_file": "web.yaml", "web.admin_token_file": "/run/token", "web.telemetry_path": "/a/b",
 	"log.level": "warn", "log.format": "json",
 }
 

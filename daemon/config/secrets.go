@@ -6,13 +6,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // The environment variables with the passwords of the target and of its
-// sentinels.
+// sentinels, and with the token of web.admin_token_file.
 const (
 	PasswordVariable         = "SOAKLINE_TARGET_PASSWORD"
 	SentinelPasswordVariable = "SOAKLINE_SENTINEL_PASSWORD"
+	AdminTokenVariable       = "SOAKLINE_WEB_ADMIN_TOKEN"
 )
 
 // secret is one line of the table of secrets.
@@ -20,6 +22,7 @@ type secret struct {
 	path     string // where people look for it; with _file, the key of its file
 	variable string
 	noun     string
+	least    int // characters
 	in       func(*Config) *Password
 	file     func(*Config) string // its path, "": none
 }
@@ -33,14 +36,19 @@ const (
 // holds keys or on a command line.
 var secrets = []secret{
 	{
-		targetPassword, PasswordVariable, "password",
+		targetPassword, PasswordVariable, "password", 1,
 		func(c *Config) *Password { return &c.Target.Password },
 		func(c *Config) string { return c.Target.PasswordFile },
 	},
 	{
-		sentinelPassword, SentinelPasswordVariable, "password",
+		sentinelPassword, SentinelPasswordVariable, "password", 1,
 		func(c *Config) *Password { return &c.Target.Sentinel.Password },
 		func(c *Config) string { return c.Target.Sentinel.PasswordFile },
+	},
+	{
+		"web.admin_token", AdminTokenVariable, "token", 16, // what nobody guesses
+		func(c *Config) *Password { return &c.Web.AdminToken },
+		func(c *Config) string { return c.Web.AdminTokenFile },
 	},
 }
 
@@ -73,8 +81,26 @@ func (s secret) misplaced() fault {
 	}
 }
 
+// short tells whether value has fewer characters than s must have.
+func (s secret) short(value string) bool { return utf8.RuneCountInString(value) < s.least }
+
+// enough is what s may be.
+func (s secret) enough() string { return fmt.Sprintf("at least %d characters", s.least) }
+
+// secretContradictions are the faults of secrets that are there.
+func (c Config) secretContradictions() []fault {
+	var faults []fault
+	for _, s := range secrets {
+		if value := s.in(&c).Reveal(); value != "" && s.short(value) {
+			faults = append(faults, fault{path: s.path, what: "it is too short", want: s.enough()})
+		}
+	}
+	return faults
+}
+
 // ReadSecrets reads the files that hold secrets into c, without a trailing
-// newline: each Password from the PasswordFile beside it. Its error is an *Error
+// newline: each Password from the PasswordFile beside it, and Web.AdminToken
+// likewise. Its error is an *Error
 // with every fault, and names the keys and the files.
 func (c *Config) ReadSecrets() error {
 	var faults []error
@@ -112,6 +138,8 @@ func (s secret) read(c *Config) error {
 	switch value := s.in(c); {
 	case text == "":
 		f.what, f.want = "is empty", want
+	case s.short(text):
+		f.what, f.want = "holds a "+s.noun+" that is too short", s.enough()
 	case *value != "" && value.Reveal() != text:
 		f.what, f.want = "holds another "+s.noun+" than "+s.variable, "only one of them"
 	default:

@@ -70,9 +70,7 @@ func TestReadSecrets(t *testing.T) {
 
 // Every secret comes from its variable or from its file.
 func TestSecretsFromEverySource(t *testing.T) {
-	set := []string{
-		"target.topology=sentinel", "target.addresses=[a]", "target.sentinel.master=m",
-	}
+	set := []string{"target.topology=sentinel", "target.addresses=[a]", "target.sentinel.master=m"}
 	for _, s := range secrets {
 		value := "correct-horse-" + s.noun
 		c, err := Load(Sources{Environ: []string{s.variable + "=" + value}, Set: set})
@@ -102,10 +100,41 @@ func TestFaultsOfAllSecrets(t *testing.T) {
 		}
 	}
 	c.Target.PasswordFile, c.Target.Sentinel.PasswordFile = "testdata/absent", "testdata/neither"
+	c.Target.Password = "other"
+	c.Web.AdminTokenFile = filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(c.Web.AdminTokenFile, []byte("fifteen-letters\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	err := c.ReadSecrets()
 	const want = "target.password_file: open testdata/absent: no such file or directory: want a file that holds the password\n" +
-		"target.sentinel.password_file: open testdata/neither: no such file or directory: want a file that holds the password"
-	if err == nil || err.Error() != want {
+		"target.sentinel.password_file: open testdata/neither: no such file or directory: want a file that holds the password\n" +
+		`web.admin_token_file: "FILE" holds a token that is too short: want at least 16 characters` + "\n" +
+		"target.password: it is of no use with target.url auto: want a redis://, rediss:// or unix:// url"
+	if err == nil || strings.ReplaceAll(err.Error(), c.Web.AdminTokenFile, "FILE") != want {
 		t.Errorf("ReadSecrets() = %v, want %s", err, want)
+	}
+	if e, ok := errors.AsType[*Error](err); !ok || len(e.Faults) != 4 {
+		t.Errorf("ReadSecrets fails with a %T, want an *Error with each fault", err)
+	}
+	if c.Web.AdminToken != "" {
+		t.Error("a token that is too short is taken")
+	}
+}
+
+func TestSecretsOfTheEnvironment(t *testing.T) {
+	_, err := Load(Sources{Environ: []string{
+		"SOAKLINE_SENTINEL_PASSWORD=hunter2", "SOAKLINE_TARGET_PASSWORD=hunter2", "SOAKLINE_WEB_ADMIN_TOKEN=fifteen-létters",
+	}})
+	const want = `target.sentinel.password: it is of no use with target.topology standalone: want target.topology sentinel (SOAKLINE_SENTINEL_PASSWORD)
+target.password: it is of no use with target.url auto: want a redis://, rediss:// or unix:// url (SOAKLINE_TARGET_PASSWORD)
+web.admin_token: it is too short: want at least 16 characters (SOAKLINE_WEB_ADMIN_TOKEN)`
+	if err == nil || err.Error() != want {
+		t.Errorf("Load fails with\n%v\nwant\n%s", err, want)
+	}
+	c, err := Load(Sources{Environ: []string{
+		"SOAKLINE_SENTINEL_PASSWORD=", "SOAKLINE_TARGET_PASSWORD=", "SOAKLINE_WEB_ADMIN_TOKEN=sixteen-lettersß",
+	}})
+	if err != nil || c.Web.AdminToken != "sixteen-lettersß" {
+		t.Errorf("Load = %q, %v", c.Web.AdminToken.Reveal(), err)
 	}
 }

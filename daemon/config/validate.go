@@ -57,7 +57,7 @@ func (c Config) contradictions() []fault {
 			want: "at least as much",
 		})
 	}
-	return append(faults, c.safetyContradictions()...)
+	return slices.Concat(faults, c.safetyContradictions(), c.secretContradictions())
 }
 
 // safetyContradictions are what the limits say against the load and its target.
