@@ -25,6 +25,7 @@ func TestAllows(t *testing.T) {
 		{[]string{"fd00::/8", "fe80::/10"}, []string{"[fd12::1]:1", "[fe80::1%eth0]:1"}, []string{"[fc00::1]:1", "10.0.0.1:1"}},
 		{[]string{"::ffff:10.0.0.0/104"}, []string{"[::ffff:10.0.0.1]:1"}, []string{"[::ffff:11.0.0.1]:1"}},
 		{[]string{"10.0.0.1:6379"}, []string{"10.0.0.1:6379", "[::ffff:10.0.0.1]:6379"}, []string{"10.0.0.1:1", "10.0.0.10:6379"}},
+		{[]string{"[::ffff:10.0.0.1]"}, []string{"10.0.0.1:1", "[::ffff:10.0.0.1]:1"}, []string{"10.0.0.2:1"}},
 		{[]string{"[::1]:6379"}, []string{"[::1]:6379", "[0:0::1]:6379"}, []string{"[::1]:1", "[::2]:6379", "1:6379", ":6379"}},
 		{[]string{"[FE80::1]"}, []string{"[fe80::1]:1", "[fe80::1%eth0]:2"}, []string{"f:1"}},
 		{[]string{"/run/redis.sock"}, []string{"/run/redis.sock", "/run//redis.sock", "/run/a/../redis.sock"}, []string{"/run/Redis.sock", "/run/redis.sock2", "h:1"}},
