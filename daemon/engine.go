@@ -29,6 +29,12 @@ const (
 	logFirst = 4
 )
 
+// factNames are the facts of a target whose changes are counted.
+var factNames = []string{"server", "version", "mode", "role", "persistence", "maxmemory", "maxmemory_policy", "run_id"}
+
+// brakeNames are what can stop the load.
+var brakeNames = []string{"memory", "eviction", "error_ratio", "rate"}
+
 // labels are the values of the closed label sets, in the order of their
 // integers.
 func labels() *metrics.Labels {
@@ -40,6 +46,8 @@ func labels() *metrics.Labels {
 		Flushes:  batch.Reasons,
 		Modes:    batch.Modes,
 		Failures: target.Failures,
+		Facts:    factNames,
+		Brakes:   brakeNames,
 	}
 }
 

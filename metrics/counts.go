@@ -10,6 +10,8 @@ type Labels struct {
 	Flushes  []string // reason: why a batch was closed
 	Modes    []string // mode: how a batch becomes an exchange
 	Failures []string // reason: why a connection could not be made, or broke
+	Facts    []string // fact: facts of a target that can change
+	Brakes   []string // brake: what can stop the load
 }
 
 // Counts are all counters and histograms: of one recorder since it was last
@@ -25,6 +27,7 @@ type Counts struct {
 	commands          []uint64 // by command and outcome: [command·outcomes + outcome]
 	errorReplies      []uint64 // by code
 	reads             []uint64 // hits, misses
+	lostWrites        []uint64 // one
 	batches           []uint64 // by reason
 	roundTrips        []uint64 // one
 	connectionsOpened []uint64 // one
@@ -52,6 +55,7 @@ func newCounts(l *Labels) *Counts {
 		{&c.commands, len(l.Commands) * len(l.Outcomes)},
 		{&c.errorReplies, len(l.Codes)},
 		{&c.reads, len(readResults)},
+		{&c.lostWrites, 1},
 		{&c.batches, len(l.Flushes)},
 		{&c.roundTrips, 1},
 		{&c.connectionsOpened, 1},
@@ -159,6 +163,10 @@ func (c *Counts) Reads(hit bool) uint64 {
 	}
 	return c.reads[readMiss]
 }
+
+// LostWrites is the number of reads that returned an older version than one
+// already acknowledged for that key to this daemon.
+func (c *Counts) LostWrites() uint64 { return c.lostWrites[0] }
 
 func merged(parts []Histogram) *Histogram {
 	all := NewHistogram(Durations)

@@ -105,19 +105,37 @@ func (s *scrape) value(v float64, labels ...string) {
 }
 
 // truth puts 1 for true, 0 for false.
-func (s *scrape) truth(v bool) {
+func (s *scrape) truth(v bool, labels ...string) {
 	if v {
-		s.value(1)
+		s.value(1, labels...)
 	} else {
-		s.value(0)
+		s.value(0, labels...)
 	}
 }
 
-// counts puts one series for each value of the only label.
+// counts puts one series for each value of the only label; nil counts are
+// zeros.
 func (s *scrape) counts(counts []uint64, label []string) {
 	for i, value := range label {
-		s.value(float64(counts[i]), value)
+		s.value(float64(at(counts, i)), value)
 	}
+}
+
+// truths puts one series for each value of the only label; nil is false for
+// all.
+func (s *scrape) truths(truths []bool, label []string) {
+	for i, value := range label {
+		s.truth(at(truths, i), value)
+	}
+}
+
+// at is values[i], or the zero value where values is nil.
+func at[T any](values []T, i int) T {
+	if values == nil {
+		var zero T
+		return zero
+	}
+	return values[i]
 }
 
 func (s *scrape) durations(h *Histogram, labels ...string) { s.histogram(s.inSeconds, h, labels) }

@@ -34,20 +34,26 @@ var someGauges = Gauges{
 	BatchDelay:        time.Millisecond,
 	QueueCommands:     100_000,
 	QueueBytes:        64 << 20,
+
+	UncertainExecuted:    31,
+	UncertainNotExecuted: 32,
+	TargetChanges:        []uint64{21, 22, 23},
+	Brakes:               []bool{false, true, false},
 }
 
 // someLane is a lane on which every kind of thing has happened.
 func someLane() Lane {
 	lane := newLane(2)
 	l := lane.Ledger
-	l.Arrivals = []uint64{8, 7}
+	l.Arrivals = []uint64{15, 7}
 	l.Shed = []uint64{2, 1}
 	l.Settled[set][abandoned] = 1
 	l.QueuedCommands, l.QueuedBytes = 3, 120
 
 	r := lane.Recorders[0]
 	r.Opened()
-	settle(r, 2)
+	settle(r, 9)
+	lose(r, 8)
 	r.Settle()
 	r.Sent(set, errorReply, Times{Response: 32 * time.Microsecond, Queueing: 12 * time.Microsecond, Lag: 12 * time.Microsecond})
 	r.ErrorReply(codeErr)
@@ -67,13 +73,13 @@ func someLane() Lane {
 }
 
 // pedantic returns a registry that refuses what Prometheus would not expect,
-// and holds a collector of lanes.
-func pedantic(lanes ...Lane) *prometheus.Registry {
+// and holds a collector of lanes and of gauges.
+func pedantic(gauges Gauges, lanes ...Lane) *prometheus.Registry {
 	totals := NewTotals(labels, lanes)
 	r := prometheus.NewPedanticRegistry()
 	r.MustRegister(newCollector(labels, 5*time.Second, func(s *Snapshot) Gauges {
 		totals.Collect(s)
-		return someGauges
+		return gauges
 	}))
 	return r
 }
@@ -106,7 +112,7 @@ func TestGoldenExposition(t *testing.T) {
 	if err := s.Balance(); err != nil {
 		t.Fatal(err)
 	}
-	handler := promhttp.HandlerFor(pedantic(someLane()), promhttp.HandlerOpts{})
+	handler := promhttp.HandlerFor(pedantic(someGauges, someLane()), promhttp.HandlerOpts{})
 	got, err := io.ReadAll(scrapeFor(t, handler, nil).Body)
 	if err != nil {
 		t.Fatal(err)
@@ -142,9 +148,12 @@ func TestEverySeriesIsThereAtZeroFromTheFirstScrape(t *testing.T) {
 		"soakline_error_replies_total":       len(labels.Codes),
 		"soakline_batches_total":             len(labels.Flushes),
 		"soakline_reads_total":               2,
+		"soakline_uncertain_resolved_total":  2,
 		"soakline_connection_failures_total": len(labels.Failures),
+		"soakline_target_changes_total":      len(labels.Facts),
+		"soakline_brake":                     len(labels.Brakes),
 	}
-	families := gather(t, pedantic(newLane(1)))
+	families := gather(t, pedantic(Gauges{}, newLane(1)))
 	if len(families) != len(Table) {
 		t.Errorf("%d metrics, the table has %d", len(families), len(Table))
 	}
@@ -167,6 +176,9 @@ func TestEverySeriesIsThereAtZeroFromTheFirstScrape(t *testing.T) {
 			if row.Type == "counter" && m.Counter.GetValue() != 0 {
 				t.Errorf("%s%v = %v", row.Name, m.Label, m.Counter.GetValue())
 			}
+			if row.Type == "gauge" && !strings.HasSuffix(row.Name, "_info") && m.Gauge.GetValue() != 0 {
+				t.Errorf("%s%v = %v", row.Name, m.Label, m.Gauge.GetValue())
+			}
 			if h := m.Histogram; h != nil && (h.GetSampleCount() != 0 || h.GetSampleSum() != 0) {
 				t.Errorf("%s%v has %d observations", row.Name, m.Label, h.GetSampleCount())
 			}
@@ -175,7 +187,7 @@ func TestEverySeriesIsThereAtZeroFromTheFirstScrape(t *testing.T) {
 }
 
 func TestLint(t *testing.T) {
-	problems, err := testutil.GatherAndLint(pedantic(someLane()))
+	problems, err := testutil.GatherAndLint(pedantic(someGauges, someLane()))
 	if err != nil {
 		t.Fatal(err)
 	}

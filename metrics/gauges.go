@@ -2,7 +2,10 @@ package metrics
 
 import "time"
 
-// Gauges are what the daemon says about itself at a scrape, and nobody counts.
+// Gauges are what the daemon says about itself at a scrape. No recorder and no
+// ledger counts any of it: what is a counter here has been counted by the
+// daemon since the start, and never falls. Nobody writes to its slices once
+// it has been handed over.
 type Gauges struct {
 	Build  Build
 	Target Target
@@ -11,6 +14,7 @@ type Gauges struct {
 	OfferedRate    float64 // λ(t) now, in commands per second
 	OpenLoop       bool    // false: arrivals wait for completions
 	GeneratorValid bool    // false: the generator, not the target, sets the numbers
+	Brakes         []bool  // by Labels.Brakes: true while it has stopped the load; nil: all off
 
 	BatchCommands     int           // the limits of a batch in force
 	BatchRequestBytes int           // encoded
@@ -19,6 +23,10 @@ type Gauges struct {
 
 	QueueCommands int // the limits of all lanes' queues together
 	QueueBytes    int // encoded request bytes
+
+	UncertainExecuted    uint64   // uncertain increments that were read back and had executed
+	UncertainNotExecuted uint64   // uncertain increments that were read back and had not
+	TargetChanges        []uint64 // by Labels.Facts; nil: zeros
 }
 
 // Build says which build of the daemon runs.

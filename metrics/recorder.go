@@ -94,6 +94,10 @@ func (r *Recorder) Read(hit bool) {
 	}
 }
 
+// LostWrite counts a read that returned an older version than one already
+// acknowledged for that key to this daemon, beside what Read counts.
+func (r *Recorder) LostWrite() { r.counts.lostWrites[0]++ }
+
 // Exchange counts the exchange of the batch that is being settled.
 func (r *Recorder) Exchange(x Exchange) {
 	c := r.counts

@@ -13,6 +13,8 @@ var labels = &Labels{
 	Flushes:  []string{"commands", "delay"},
 	Modes:    []string{"pipeline", "single"},
 	Failures: []string{"dial", "read"},
+	Facts:    []string{"version", "role", "run_id"},
+	Brakes:   []string{"memory", "eviction", "rate"},
 }
 
 // Indices into labels.
@@ -47,6 +49,15 @@ func settle(r *Recorder, n int) {
 		Service: time.Millisecond, Mode: pipeline, Flush: delayed,
 		Commands: n, RequestBytes: 40 * n, ReplyBytes: 107 * n, RoundTrips: 1,
 	})
+	r.Done()
+}
+
+// lose records n reads of lost writes.
+func lose(r *Recorder, n int) {
+	r.Settle()
+	for range n {
+		r.LostWrite()
+	}
 	r.Done()
 }
 

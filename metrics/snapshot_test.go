@@ -44,7 +44,8 @@ func offer(lane Lane, r *Recorder, rnd *rand.Rand) int {
 	return n
 }
 
-// finish settles a batch of n, with any outcome.
+// finish settles a batch of n, with any outcome, on a target that loses every
+// write.
 func finish(r *Recorder, n int, rnd *rand.Rand) {
 	r.Settle()
 	defer r.Done()
@@ -54,10 +55,14 @@ func finish(r *Recorder, n int, rnd *rand.Rand) {
 			r.Unsent(rnd.IntN(2), unsent)
 			continue
 		}
-		outcome := rnd.IntN(unsent)
-		r.Sent(rnd.IntN(2), outcome, someTimes)
+		command, outcome := rnd.IntN(2), rnd.IntN(unsent)
+		r.Sent(command, outcome, someTimes)
 		if outcome == errorReply {
 			r.ErrorReply(codeErr)
+		}
+		if command == get && outcome == ok {
+			r.Read(true)
+			r.LostWrite()
 		}
 	}
 	if written {
@@ -106,6 +111,9 @@ func checkConsistent(t *testing.T, s *Snapshot) {
 	}
 	if got, want := s.errorReplies[codeErr], s.SettledAs(errorReply); got != want {
 		t.Errorf("%d error codes of %d error replies", got, want)
+	}
+	if got, want := s.LostWrites(), s.commands[get*len(labels.Outcomes)+ok]; got != want || s.Reads(true) != want {
+		t.Errorf("%d lost writes, %d hits of %d reads", got, s.Reads(true), want)
 	}
 }
 
@@ -188,6 +196,32 @@ func TestConnectionsUp(t *testing.T) {
 	}
 	if s.connectionsOpened[0] != 2 || s.failures[dialFault] != 1 {
 		t.Errorf("opened %d, failed %d, want 2, 1", s.connectionsOpened[0], s.failures[dialFault])
+	}
+}
+
+func TestLostWritesAreAddedUp(t *testing.T) {
+	lanes := []Lane{newLane(2), newLane(1)}
+	totals, s := NewTotals(labels, lanes), NewSnapshot(labels)
+	steps := []struct {
+		recorder *Recorder
+		writes   int
+		want     uint64
+	}{
+		{lanes[0].Recorders[0], 0, 0},
+		{lanes[0].Recorders[0], 3, 3},
+		{lanes[0].Recorders[1], 5, 8},
+		{lanes[1].Recorders[0], 7, 15},
+		{lanes[0].Recorders[0], 0, 15},
+	}
+	for i, step := range steps {
+		lose(step.recorder, step.writes)
+		totals.Collect(s)
+		if s.LostWrites() != step.want {
+			t.Errorf("step %d: %d lost writes, want %d", i, s.LostWrites(), step.want)
+		}
+	}
+	if n := sum(s.counters); n != 15 {
+		t.Errorf("%d counted, of which 15 are lost writes", n)
 	}
 }
 

@@ -151,6 +151,22 @@ var Table = []Row{
 		collect: func(s *scrape) { s.counts(s.snapshot.reads, readResults) },
 	},
 	{
+		Name:    "soakline_lost_writes_total",
+		Type:    "counter",
+		Help:    "Reads that returned an older version than one already acknowledged for that key to this daemon: of values large enough to carry a version (28 B), in the first 1,048,576 keys. A missing key is a miss, not a lost write.",
+		collect: func(s *scrape) { s.value(float64(s.snapshot.LostWrites())) },
+	},
+	{
+		Name:   "soakline_uncertain_resolved_total",
+		Type:   "counter",
+		Labels: []string{"executed"},
+		Help:   "Uncertain increments whose counter was read back on a new connection, by whether they had executed. What neither yes nor no counts could not be told: the counter was lost, or the target has not answered since.",
+		collect: func(s *scrape) {
+			s.value(float64(s.gauges.UncertainExecuted), "yes")
+			s.value(float64(s.gauges.UncertainNotExecuted), "no")
+		},
+	},
+	{
 		Name:    "soakline_connections_opened_total",
 		Type:    "counter",
 		Help:    "Connections that were opened, the first of each included.",
@@ -162,6 +178,13 @@ var Table = []Row{
 		Labels:  []string{"reason"},
 		Help:    "Connections that could not be made, or broke, by reason.",
 		collect: func(s *scrape) { s.counts(s.snapshot.failures, s.labels.Failures) },
+	},
+	{
+		Name:    "soakline_target_changes_total",
+		Type:    "counter",
+		Labels:  []string{"fact"},
+		Help:    "Changes of the target that the daemon noticed, by the fact that changed: numbers before and after a change are not of the same experiment.",
+		collect: func(s *scrape) { s.counts(s.gauges.TargetChanges, s.labels.Facts) },
 	},
 	{
 		Name:   "soakline_build_info",
@@ -192,7 +215,7 @@ var Table = []Row{
 	{
 		Name:    "soakline_offered_rate",
 		Type:    "gauge",
-		Help:    "Rate that the profile offers now, in commands per second. Compare the rate of soakline_arrivals_total. Means nothing while soakline_open_loop is 0.",
+		Help:    "Rate that the profile offers now, in commands per second; 0 while a brake has stopped the load. Compare the rate of soakline_arrivals_total. Means nothing while soakline_open_loop is 0.",
 		collect: func(s *scrape) { s.value(s.gauges.OfferedRate) },
 	},
 	{
@@ -206,6 +229,13 @@ var Table = []Row{
 		Type:    "gauge",
 		Help:    "0 while the generator, not the target, sets the numbers: over the last 10 s, p99 schedule lag was above its bound, or arrivals were shed too_late. Else 1.",
 		collect: func(s *scrape) { s.truth(s.gauges.GeneratorValid) },
+	},
+	{
+		Name:    "soakline_brake",
+		Type:    "gauge",
+		Labels:  []string{"brake"},
+		Help:    "1 while this brake has stopped the load, else 0.",
+		collect: func(s *scrape) { s.truths(s.gauges.Brakes, s.labels.Brakes) },
 	},
 	{
 		Name:    "soakline_batch_limit_commands",

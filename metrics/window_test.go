@@ -16,6 +16,7 @@ func TestWindow(t *testing.T) {
 	var settled []int
 	for second := 1; second <= 10; second++ {
 		settle(lane.Recorders[0], second)
+		lose(lane.Recorders[0], 3*second)
 		lane.Ledger.Shed[queueFull] += uint64(2 * second)
 		settled = append(settled, second)
 		totals.Collect(s)
@@ -30,6 +31,9 @@ func TestWindow(t *testing.T) {
 		if got.SettledAs(ok) != want || got.ScheduleLag().Count() != want || got.ShedFor(queueFull) != 2*want {
 			t.Errorf("second %d: settled %d, lags %d, shed %d, want %d, %d, %d", second,
 				got.SettledAs(ok), got.ScheduleLag().Count(), got.ShedFor(queueFull), want, want, 2*want)
+		}
+		if got.LostWrites() != 3*want {
+			t.Errorf("second %d: %d lost writes, want %d", second, got.LostWrites(), 3*want)
 		}
 		if want := time.Duration(len(settled)-from) * time.Second; got.Elapsed != want {
 			t.Errorf("second %d: %v elapsed, want %v", second, got.Elapsed, want)
