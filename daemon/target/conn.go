@@ -156,7 +156,7 @@ func (c *Conn) until(ctx context.Context, dial dialer) dialer {
 		if err != nil {
 			return nil, err
 		}
-		c.wire = &wire{Conn: conn}
+		c.wire = conn.(*wire) // as all that dialer makes
 		return c.wire, nil
 	}
 }

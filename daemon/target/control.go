@@ -25,7 +25,7 @@ type Control struct {
 
 // NewControl does not connect yet.
 func NewControl(o *Options, layout *workload.Layout) *Control {
-	return &Control{client: o.client(o.dialer()), layout: layout}
+	return &Control{client: o.client(inPool(o.dialer())), layout: layout}
 }
 
 // Close ends the control connection.

@@ -22,7 +22,7 @@ func StartEmbedded() (*Embedded, error) {
 // Options leads o to the server.
 func (e *Embedded) Options(o Options) Options {
 	o.Network, o.Address = "tcp", e.server.Addr()
-	o.Username, o.Password, o.Database = "", "", 0
+	o.Username, o.Password, o.Database, o.TLS = "", "", 0, nil
 	return o
 }
 

@@ -20,21 +20,24 @@ import (
 type Failure uint8
 
 const (
-	Other    Failure = iota // none of these
-	Refused                 // nobody listens there
-	Timeout                 // no answer in time
-	Reset                   // the target broke the connection
-	Closed                  // the target closed the connection
-	Unknown                 // the name or the route does not exist
-	Auth                    // user or password are wrong
-	Rejected                // the target answered the handshake with another error
-	Protocol                // a reply that cannot be read
-	Role                    // the target became read-only
+	Other      Failure = iota // none of these
+	Refused                   // nobody listens there
+	Timeout                   // no answer in time
+	Reset                     // the target broke the connection
+	Closed                    // the target closed the connection
+	Unknown                   // the name or the route does not exist
+	Auth                      // user or password are wrong
+	Rejected                  // the target answered the handshake with another error
+	Protocol                  // a reply that cannot be read
+	Role                      // the target became read-only
+	Handshake                 // TLS was not agreed on
+	MaxClients                // the target has as many clients as it takes
 )
 
 // Failures lists the names of the failures, indexed by Failure.
 var Failures = []string{
 	"other", "refused", "timeout", "reset", "closed", "unknown_address", "auth", "rejected", "protocol", "role",
+	"tls", "max_clients",
 }
 
 func (f Failure) String() string { return Failures[f] }
@@ -50,20 +53,29 @@ var authCodes = map[workload.Code]bool{
 
 // FailureOf classes an error of Open or Exchange.
 func FailureOf(err error) Failure {
-	var refused redis.Error
+	var secure *tlsError
 	var dns *net.DNSError
 	var network net.Error
 	var number *strconv.NumError // of a reply's length
+	said := refusalOf(err)
 	switch {
-	case errors.As(err, &refused):
-		code := workload.CodeOf(refused.Error())
+	case said != "":
+		code := workload.CodeOf(said)
 		switch {
+		case strings.Contains(said, "max number of clients"):
+			return MaxClients
 		case code == readOnly:
 			return Role
-		case authCodes[code], strings.Contains(refused.Error(), "AUTH"):
+		case authCodes[code], strings.Contains(said, "AUTH"), strings.Contains(said, "invalid password"): // before Redis 6
 			return Auth
 		}
 		return Rejected
+	case errors.As(err, &secure):
+		switch f := FailureOf(secure.err); f {
+		case Timeout, Reset, Closed: // as any connection may end
+			return f
+		}
+		return Handshake
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
 		return Refused
 	case errors.As(err, &dns), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
@@ -78,6 +90,20 @@ func FailureOf(err error) Failure {
 		return Protocol
 	}
 	return Other
+}
+
+// refusalOf is the error that the target sent, in its own words; "" if err is
+// another.
+func refusalOf(err error) string {
+	var refused redis.Error
+	var dismissed *dismissal
+	switch {
+	case errors.As(err, &refused):
+		return refused.Error()
+	case errors.As(err, &dismissed):
+		return dismissed.said
+	}
+	return ""
 }
 
 // foreign tells whether err says that a whole reply was read, of a type or

@@ -55,6 +55,19 @@ func TestFailureOf(t *testing.T) {
 		{refusal("ERR Client sent AUTH, but no password is set"), Auth},
 		{refusal("LOADING Redis is loading the dataset in memory"), Rejected},
 		{refusal("ERR DB index is out of range"), Rejected},
+		{refusal("ERR invalid password"), Auth}, // before Redis 6
+		{refusal("ERR max number of clients reached"), MaxClients},
+		{refusal("ERR max number of clients + cluster connections reached"), MaxClients},
+		{&dismissal{"ERR max number of clients reached", io.EOF}, MaxClients},
+		{&dismissal{"DENIED Redis is running in protected mode", call("write", syscall.EPIPE)}, Rejected},
+		{&dismissal{"NOAUTH Authentication required.", io.EOF}, Auth},
+		{&dismissal{"", io.EOF}, Closed},
+		{&dismissal{"", call("read", syscall.ECONNRESET)}, Reset},
+		{&tlsError{errors.New("anything")}, Handshake},
+		{&tlsError{call("open", syscall.ENOENT)}, Handshake}, // a file
+		{&tlsError{io.EOF}, Closed},
+		{&tlsError{call("read", syscall.ECONNRESET)}, Reset},
+		{&tlsError{context.DeadlineExceeded}, Timeout},
 		{refusal("READONLY You can't write against a read only replica."), Role},
 		{errors.New("redis: invalid reply: \"\\r\\n\""), Protocol},
 	} {

@@ -3,6 +3,7 @@ package target
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"math"
@@ -22,6 +23,10 @@ import (
 type fake struct {
 	noHello bool // it is too old to know HELLO
 	mute    bool // it accepts, and answers nothing
+
+	tls      *tls.Config       // that it speaks; nil: none
+	farewell string            // it says this on accepting, and closes; "": it serves
+	answers  map[string]string // to commands of the handshake, instead; "": it closes
 
 	// play has the connection once PING has been answered, and it is closed
 	// when play returns; nil: the fake goes on as in a handshake.
@@ -84,7 +89,14 @@ func (f *fake) accept(conn net.Conn) {
 	f.dials++
 	f.mu.Unlock()
 	f.running.Go(func() {
+		if f.tls != nil {
+			conn = tls.Server(conn, f.tls)
+		}
 		defer conn.Close()
+		if f.farewell != "" {
+			_, _ = io.WriteString(conn, f.farewell)
+			return
+		}
 		f.serve(conn)
 	})
 }
@@ -104,7 +116,14 @@ func (f *fake) serve(conn net.Conn) {
 		if f.mute {
 			continue
 		}
-		if _, err := io.WriteString(conn, f.greeting(q.args)); err != nil {
+		answer, fixed := f.answers[q.args[0]]
+		if !fixed {
+			answer = f.greeting(q.args)
+		}
+		if answer == "" {
+			return
+		}
+		if _, err := io.WriteString(conn, answer); err != nil {
 			return
 		}
 		if q.args[0] == "ping" && f.play != nil {

@@ -117,7 +117,7 @@ func (p *Private) await(ctx context.Context) error {
 // Options leads o to the server.
 func (p *Private) Options(o Options) Options {
 	o.Network, o.Address = "unix", p.Socket
-	o.Username, o.Password, o.Database = "", "", 0
+	o.Username, o.Password, o.Database, o.TLS = "", "", 0, nil
 	return o
 }
 

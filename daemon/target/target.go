@@ -5,7 +5,6 @@ package target
 
 import (
 	"context"
-	"net"
 	"sync"
 	"time"
 
@@ -25,22 +24,13 @@ type Options struct {
 	Password     string        // empty: no AUTH
 	Database     int           // from 0
 	Protocol     int           // RESP version, 2 or 3
-	DialTimeout  time.Duration // for reaching the target
+	DialTimeout  time.Duration // for reaching the target, TLS and all
 	ReadTimeout  time.Duration // for all replies of one exchange
 	WriteTimeout time.Duration // for writing one batch
+	TLS          *TLS          // nil: none
 
 	// Dial replaces the network, for tests; nil: net.Dialer.
 	Dial dialer
-}
-
-// dialer reaches an address.
-type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
-
-func (o *Options) dialer() dialer {
-	if o.Dial != nil {
-		return o.Dial
-	}
-	return (&net.Dialer{Timeout: o.DialTimeout}).DialContext
 }
 
 // client is a go-redis client that does what it is told once. It has no

@@ -1,0 +1,50 @@
+package target
+
+import (
+	"context"
+	"net"
+	"syscall"
+)
+
+// dialer reaches an address.
+type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// dialer makes a wire to an address, whose name it looks up each time.
+func (o *Options) dialer() dialer {
+	dial := o.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: o.DialTimeout}).DialContext
+	}
+	if o.TLS != nil {
+		dial = o.TLS.over(dial, o.DialTimeout)
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &wire{Conn: conn}, nil
+	}
+}
+
+// pooled is a wire that go-redis can look into before it takes it from its pool
+// again: one that the target has closed meanwhile is then replaced. A Conn does
+// without, since it must not be replaced behind its back, and since go-redis
+// would look into it before every exchange of protocol 3.
+type pooled struct {
+	*wire
+	syscall.Conn
+}
+
+// inPool makes wires for a pool of them. Of TLS, go-redis looks at nothing.
+func inPool(dial dialer) dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if w, is := conn.(*wire); is {
+			if socket, is := w.Conn.(syscall.Conn); is {
+				return pooled{w, socket}, nil
+			}
+		}
+		return conn, err
+	}
+}

@@ -1,0 +1,166 @@
+package target
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"soakline/daemon/batch"
+)
+
+// secured starts a real server that speaks TLS and demands certificates of a,
+// and returns its address.
+func secured(t *testing.T, a *authority) string {
+	t.Helper()
+	binary, err := exec.LookPath("redis-server")
+	if err != nil {
+		binary, err = exec.LookPath("valkey-server")
+	}
+	if err != nil && os.Getenv("SOAKLINE_REQUIRE_SERVER") != "1" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := freePort(t)
+	address := net.JoinHostPort("127.0.0.1", port)
+	f := newFiles(t)
+	cert, key := f.pair("server", a.issue(t, loopback))
+	var log tail
+	ctx, cancel := context.WithCancel(context.Background())
+	server := exec.CommandContext(ctx, binary, "--port", "0", "--tls-port", port, "--bind", "127.0.0.1",
+		"--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", f.write("ca", a.pem), "--tls-auth-clients", "yes",
+		"--dir", f.dir, "--save", "", "--appendonly", "no", "--daemonize", "no")
+	server.Stdout, server.Stderr, server.SysProcAttr = &log, &log, childAttributes()
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Wait()
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	for {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = conn.Close()
+			return address
+		}
+		select {
+		case <-ended:
+			t.Fatalf("%s: %s", binary, log.String()) // perhaps it is built without TLS
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// freePort is one that nobody listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// TestRealTLS loads a real server over TLS in every way, and meets its
+// refusals: OpenSSL's words are not crypto/tls's.
+func TestRealTLS(t *testing.T) {
+	a, stranger := newAuthority(t), newAuthority(t)
+	o := usual
+	o.Network, o.Address = "tcp", secured(t, a)
+	o.Username, o.Password, o.Database = "", "", 0
+	f := newFiles(t)
+	ours := TLS{CAFile: f.write("ca", a.pem), MinVersion: "1.3"}
+	ours.CertFile, ours.KeyFile = f.pair("client", a.issue(t, subject{}))
+	o.TLS = &ours
+	for protocol := 2; protocol <= 3; protocol++ {
+		for _, mode := range []batch.Mode{batch.Pipeline, batch.Single} {
+			o.Protocol = protocol
+			load(t, o, mode)
+			if n, err := control(t, o).Remove(t.Context()); n == 0 || err != nil {
+				t.Errorf("removed %d keys: %v", n, err)
+			}
+		}
+	}
+
+	without, strange, distrusts := ours, ours, ours
+	without.CertFile, without.KeyFile = "", ""
+	strange.CertFile, strange.KeyFile = f.pair("stranger", stranger.issue(t, subject{}))
+	distrusts.CAFile = f.write("strange-ca", stranger.pem)
+	for _, c := range []struct {
+		name string
+		tls  *TLS
+		hint string
+	}{
+		{"no certificate", &without, "it wants a client certificate: cert_file and key_file"},
+		{"another's certificate", &strange, "it does not accept the client certificate"},
+		{"another's CA", &distrusts, "ca_file has to hold who signed its certificate"},
+	} {
+		o.TLS = c.tls
+		for range 5 { // whoever is first
+			_, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+			for _, err := range []error{err, control(t, o).Ping(t.Context())} {
+				if err == nil || FailureOf(err) != Handshake || o.Hint(err) != c.hint {
+					t.Errorf("%s: %v", c.name, err)
+				}
+			}
+		}
+	}
+
+	o.TLS = nil
+	_, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+	if f := FailureOf(err); f != Closed && f != Reset || !strings.Contains(o.Hint(err), "expects TLS") {
+		t.Errorf("without TLS: %v", err)
+	}
+}
+
+// TestRealMaxClients: what a real server says to one client too many.
+func TestRealMaxClients(t *testing.T) {
+	o := private(t).Options(usual)
+	admin := control(t, o)
+	port := freePort(t)
+	for _, setting := range [][2]string{{"port", port}, {"maxclients", "1"}} {
+		if err := admin.client.ConfigSet(t.Context(), setting[0], setting[1]).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tcp := o
+	tcp.Network, tcp.Address = "tcp", net.JoinHostPort("127.0.0.1", port)
+	for _, o := range []Options{o, tcp} {
+		for range 10 { // whoever is first
+			_, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+			for _, err := range []error{err, control(t, o).Ping(t.Context())} {
+				if err == nil || FailureOf(err) != MaxClients {
+					t.Errorf("%s: %v", o.Network, err)
+				}
+			}
+		}
+	}
+}
+
+// TestRealWithoutTLS: a real server without TLS is met with TLS, which it takes
+// for commands.
+func TestRealWithoutTLS(t *testing.T) {
+	o := private(t).Options(usual)
+	o.TLS = &TLS{InsecureSkipVerify: true}
+	o.DialTimeout = 100 * time.Millisecond // it may wait for an end of line
+	_, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+	if err == nil || FailureOf(err) == Other || !strings.Contains(o.Hint(err), "does not speak TLS") {
+		t.Errorf("%v", err)
+	}
+}
