@@ -61,6 +61,7 @@ func Open(ctx context.Context, o *Options, seat Seat) (*Conn, error) {
 		}
 		return nil, fmt.Errorf("open %s: %w", o.Address, err)
 	}
+	c.wire.settle()
 	return c, nil
 }
 
@@ -123,6 +124,9 @@ func (c *Conn) Exchange(ctx context.Context, written func()) error {
 		if !errors.As(err, &refused) {
 			c.broken = err
 		}
+	}
+	if c.broken == nil {
+		c.wire.settle()
 	}
 	return c.broken
 }

@@ -36,11 +36,14 @@ type pooled struct {
 	syscall.Conn
 }
 
-// inPool makes wires for a pool of them. Of TLS, go-redis looks at nothing.
+// inPool makes wires for a pool of them. Into TLS, go-redis does not look. It
+// does not tell when a command is answered; that something came is enough for
+// the small ones of a pool.
 func inPool(dial dialer) dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if w, is := conn.(*wire); is {
+			w.inPool = true
 			if socket, is := w.Conn.(syscall.Conn); is {
 				return pooled{w, socket}, nil
 			}
