@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"syscall"
 )
@@ -9,7 +10,8 @@ import (
 // dialer reaches an address.
 type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dialer makes a wire to an address, whose name it looks up each time.
+// dialer makes a wire to where the target is at that time: names are looked up
+// for each.
 func (o *Options) dialer() dialer {
 	dial := o.Dial
 	if dial == nil {
@@ -18,12 +20,27 @@ func (o *Options) dialer() dialer {
 	if o.TLS != nil {
 		dial = o.TLS.over(dial, o.DialTimeout)
 	}
+	dial = o.locating(dial)
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
 		return &wire{Conn: conn}, nil
+	}
+}
+
+// locating is dial for where the target is at that time.
+func (o *Options) locating(dial dialer) dialer {
+	if o.Locate == nil {
+		return dial
+	}
+	return func(ctx context.Context, network, _ string) (net.Conn, error) {
+		address, err := o.Locate(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("locate the target: %w", err)
+		}
+		return dial(ctx, network, address)
 	}
 }
 

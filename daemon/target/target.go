@@ -29,16 +29,24 @@ type Options struct {
 	WriteTimeout time.Duration // for writing one batch
 	TLS          *TLS          // nil: none
 
+	// Locate is asked before each dial where the target is now, within the
+	// dial's time, and may be asked by several connections at once. Address is
+	// then only its name, in errors. nil: it is at Address.
+	Locate func(ctx context.Context) (address string, err error)
+
 	// Dial replaces the network, for tests; nil: net.Dialer.
 	Dial dialer
 }
 
-// client is a go-redis client that does what it is told once. It has no
-// retries of any kind, no second pool and sends nothing about itself: what is
-// measured is what was asked for.
-func (o *Options) client(dial dialer) *redis.Client {
+// client is a go-redis client that does what it is told once.
+func (o *Options) client(dial dialer) *redis.Client { return redis.NewClient(o.redisOptions(dial)) }
+
+// redisOptions are those of every go-redis client: no retries of any kind, no
+// second pool, nothing sent about itself. What is measured is what was asked
+// for.
+func (o *Options) redisOptions(dial dialer) *redis.Options {
 	silence()
-	return redis.NewClient(&redis.Options{
+	return &redis.Options{
 		Network:                  o.Network,
 		Addr:                     o.Address,
 		Username:                 o.Username,
@@ -60,7 +68,7 @@ func (o *Options) client(dial dialer) *redis.Client {
 		ConnMaxLifetime:          -1,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
+	}
 }
 
 // silence keeps go-redis from writing to standard error by itself: what it
