@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func secured(t *testing.T, a *authority) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := freePort(t)
+	port := strconv.Itoa(freePort(t))
 	address := net.JoinHostPort("127.0.0.1", port)
 	f := newFiles(t)
 	cert, key := f.pair("server", a.issue(t, loopback))
@@ -60,21 +61,6 @@ func secured(t *testing.T, a *authority) string {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-}
-
-// freePort is one that nobody listens on.
-func freePort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 // TestRealTLS loads a real server over TLS in every way, and meets its
@@ -133,7 +119,7 @@ func TestRealTLS(t *testing.T) {
 func TestRealMaxClients(t *testing.T) {
 	o := private(t).Options(usual)
 	admin := control(t, o)
-	port := freePort(t)
+	port := strconv.Itoa(freePort(t))
 	for _, setting := range [][2]string{{"port", port}, {"maxclients", "1"}} {
 		if err := admin.client.ConfigSet(t.Context(), setting[0], setting[1]).Err(); err != nil {
 			t.Fatal(err)
