@@ -10,12 +10,40 @@ type Counters struct {
 	owner      int
 	generation uint32
 	last       []int64 // the last value known, by slot
+	doubts     []int64 // increments that may have executed since, by slot
 }
 
 // NewCounters returns the counters of generation, from 0 up, of the connection
 // number owner, from 0 up.
 func (l *Layout) NewCounters(owner int, generation uint32) *Counters {
-	return &Counters{owner: owner, generation: generation, last: make([]int64, l.slots())}
+	return &Counters{owner: owner, generation: generation, last: make([]int64, l.slots()), doubts: make([]int64, l.slots())}
+}
+
+// Doubt is a counter some of whose increments may have executed: they were
+// written, and no reply was read.
+type Doubt struct {
+	Name  string // the counter's key
+	Known int64  // its value without them
+	Count int64  // how many they are, at least 1
+}
+
+// Executed is how many of the increments had executed where the counter's
+// value is n; not ok where n is none that they could have led to: the target
+// has lost the counter, or somebody else has written it.
+func (d *Doubt) Executed(n int64) (executed int64, ok bool) {
+	executed = n - d.Known
+	return executed, executed >= 0 && executed <= d.Count
+}
+
+// Doubts lists the counters that are in doubt.
+func (l *Layout) Doubts(counters *Counters) []Doubt {
+	var doubts []Doubt
+	for slot, count := range counters.doubts {
+		if count > 0 {
+			doubts = append(doubts, Doubt{l.Counter(counters, slot), counters.last[slot], count})
+		}
+	}
+	return doubts
 }
 
 // Names lists the keys of counters. Each is to be set to 0, with the layout's

@@ -2,6 +2,7 @@ package workload_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,51 @@ func TestCountersStaySmall(t *testing.T) {
 		l := workload.NewLayout(workload.Layout{Run: "r1", Keys: keys, ValueSize: 20})
 		if got := len(l.Names(l.NewCounters(0, 0))); got != want {
 			t.Errorf("%d keys: %d counters, want %d", keys, got, want)
+		}
+	}
+}
+
+// Increments without a reply that may have executed are in doubt; those that
+// were not sent, or were refused, are not.
+func TestDoubts(t *testing.T) {
+	l := sized(100)
+	counters := l.NewCounters(3, 2)
+	for _, step := range []struct {
+		key   uint64
+		reply workload.Reply
+		sent  bool
+	}{
+		{5, text("1"), true},
+		{5, text("2"), true},
+		{7, text("1"), true},
+		{5, workload.Reply{}, true},
+		{5, workload.Reply{}, true},
+		{5, workload.Reply{}, false},
+		{6, workload.Reply{}, false},
+		{8, workload.Reply{Kind: workload.Failure}, true},
+		{9, workload.Reply{}, true},
+	} {
+		l.Check(workload.Command{Kind: workload.Incr, Key: step.key}, step.reply, step.sent, counters)
+	}
+	l.Check(workload.Command{Kind: workload.Get, Key: 10}, workload.Reply{}, true, counters)
+	want := []workload.Doubt{
+		{Name: l.Counter(counters, 5), Known: 2, Count: 2},
+		{Name: l.Counter(counters, 9), Known: 0, Count: 1},
+	}
+	if got := l.Doubts(counters); !slices.Equal(got, want) {
+		t.Errorf("in doubt are %+v, want %+v", got, want)
+	}
+}
+
+func TestDoubtExecuted(t *testing.T) {
+	d := workload.Doubt{Known: 10, Count: 2}
+	for value, want := range map[int64]int64{9: -1, 10: 0, 11: 1, 12: 2, 13: -1, 0: -1} {
+		n, ok := d.Executed(value)
+		if !ok {
+			n = -1
+		}
+		if n != want {
+			t.Errorf("a counter at %d: %d had executed, want %d (-1: it cannot be told)", value, n, want)
 		}
 	}
 }

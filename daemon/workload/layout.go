@@ -20,6 +20,10 @@ const headerSize = 8 + 8 + 4
 // less than a word of filler behind it, nothing would vouch for the version.
 const describedSize = headerSize + 8
 
+// Preloaded is the version of the values that are written before a run; the
+// run's own are newer.
+const Preloaded = 1
+
 // Layout says how keys and values of one run look. Its fields do not change
 // once a command has been drawn.
 type Layout struct {
@@ -121,6 +125,14 @@ func (l *Layout) rightValue(v []byte, key uint64) bool {
 		version >= 1 &&
 		binary.BigEndian.Uint32(v[16:]) == uint32(len(v)) &&
 		isFiller(v[headerSize:], seed(key, version))
+}
+
+// version is what a right value says of itself; 0 where it is too short to.
+func (l *Layout) version(v []byte) uint64 {
+	if len(v) < describedSize {
+		return 0
+	}
+	return binary.BigEndian.Uint64(v[8:])
 }
 
 func seed(key, version uint64) uint64 { return key*0x9e3779b97f4a7c15 ^ version*0xd6e8feb86659fd93 }

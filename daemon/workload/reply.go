@@ -24,10 +24,13 @@ type Reply struct {
 func (l *Layout) Check(c Command, r Reply, sent bool, counters *Counters) Outcome {
 	switch r.Kind {
 	case Missing:
-		if sent {
-			return Uncertain
+		if !sent {
+			return Unsent
 		}
-		return Unsent
+		if c.Kind == Incr {
+			counters.doubts[l.slot(c.Key)]++
+		}
+		return Uncertain
 	case Failure:
 		return ErrorReply
 	}

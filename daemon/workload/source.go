@@ -26,7 +26,7 @@ type drawn struct {
 // NewSource returns a source of commands under mix, which is not empty. The
 // same source of randomness gives the same commands.
 func (l *Layout) NewSource(mix []Share, source rand.Source) *Source {
-	s := &Source{rand: rand.New(source), keys: l.Keys}
+	s := &Source{rand: rand.New(source), keys: l.Keys, version: Preloaded}
 	var total float64
 	for _, share := range mix {
 		total += share.Weight

@@ -61,7 +61,7 @@ func TestKeysAreUniform(t *testing.T) {
 func TestCommandsAreComplete(t *testing.T) {
 	l := sized(100)
 	s := l.NewSource(mix, seeded(1))
-	var version uint64
+	version := uint64(workload.Preloaded)
 	for range 1000 {
 		c := s.Next()
 		if c.Intended != 0 || int(c.RequestBytes) != l.RequestBytes(c.Kind) || int(c.ReplyBytes) != l.ReplyBytes(c.Kind) {
