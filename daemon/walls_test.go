@@ -23,7 +23,8 @@ var walls = []struct {
 	{"os.Exit", []string{"cmd/soakline"}, calls("os", "Exit")},
 	{"log.Fatal", nil, calls("log", "Fatal", "Fatalf", "Fatalln")},
 	{"time.Now", []string{"daemon", "daemon/target"}, calls("time", "Now", "Since", "Until")},
-	{"a goroutine", []string{"daemon", "daemon/target", "cmd/soakline"}, func(f *ast.File) bool {
+	// that of servertest holds the thread that a child process is bound to
+	{"a goroutine", []string{"daemon", "daemon/servertest", "daemon/target", "cmd/soakline"}, func(f *ast.File) bool {
 		return holds(f, func(n ast.Node) bool { _, is := n.(*ast.GoStmt); return is })
 	}},
 	{"an init function", nil, func(f *ast.File) bool {
@@ -35,7 +36,7 @@ var walls = []struct {
 }
 
 // inside are the folders that a folder may import from this module; one that
-// is not listed may import none.
+// is not listed may import none. daemon/servertest is for tests, which do not count.
 var inside = map[string][]string{
 	"cmd/soakline":  {"daemon", "daemon/config", "metrics"},
 	"daemon":        {"daemon/arrival", "daemon/batch", "daemon/config", "daemon/target", "daemon/workload", "metrics"},
@@ -46,7 +47,7 @@ var inside = map[string][]string{
 
 // onlyStandard are the folders that know nothing but the standard library, and
 // what inside gives them.
-var onlyStandard = []string{"daemon/arrival", "daemon/batch", "daemon/workload"}
+var onlyStandard = []string{"daemon/arrival", "daemon/batch", "daemon/servertest", "daemon/workload"}
 
 func TestWalls(t *testing.T) {
 	root := ".."
