@@ -292,6 +292,7 @@ safety.allowed_targets[13]: "alice:…" has no such port: ` + targets,
 		{"target: {url: 'redis://host/0', database: 1}", "target.database: 1 is not the database in target.url: want only one of them (soakline.yaml:1)"},
 		{"target: {reconnect: {min: 6s}}", "target.reconnect.max: 5s is less than target.reconnect.min, 6s: want at least as much (soakline.yaml:1)"},
 		{"queue: {max_bytes: 1KiB}", "queue.max_bytes: 1KiB is less than batch.max_request_bytes, 64KiB: want at least as much (soakline.yaml:1)"},
+		{"workload: {keys: {ttl: 3s, count: 200000}}", "workload.keys.ttl: 3s is too short for workload.keys.count, 200000, whose TTL would have to be refreshed all the time: want at least 4s, or 0 (soakline.yaml:1)"},
 		{"queue: {max_commands: 63}", "queue.max_commands: 63 is less than batch.max_commands, 64: want at least as many (soakline.yaml:1)"},
 	} {
 		c, err := load(tt.content)

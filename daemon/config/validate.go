@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/knadh/koanf/providers/structs"
 	"github.com/knadh/koanf/v2"
@@ -57,7 +58,27 @@ func (c Config) contradictions() []fault {
 			want: "at least as much",
 		})
 	}
-	return slices.Concat(faults, c.safetyContradictions(), c.secretContradictions())
+	return slices.Concat(faults, c.upkeepContradictions(), c.safetyContradictions(), c.secretContradictions())
+}
+
+// mostRefreshes is how many keys a second may need their TTL refreshed: as many
+// as an ordinary server takes without feeling much.
+const mostRefreshes = 100_000
+
+// upkeepContradictions are what the life of keys says against their number:
+// each that is read needs its TTL refreshed twice in its life.
+func (c Config) upkeepContradictions() []fault {
+	k := c.Workload.Keys
+	least := time.Duration(2*k.Count/mostRefreshes) * time.Second
+	reads := slices.ContainsFunc(c.Workload.Mix, func(s Share) bool { return s.Command == "get" })
+	if k.TTL == 0 || k.TTL >= least || !reads {
+		return nil
+	}
+	return []fault{{
+		path: "workload.keys.ttl", with: []string{"workload.keys.count", "workload.mix"},
+		what: fmt.Sprintf("%s is too short for workload.keys.count, %d, whose TTL would have to be refreshed all the time", durationText(k.TTL), k.Count),
+		want: fmt.Sprintf("at least %s, or 0", durationText(least)),
+	}}
 }
 
 // safetyContradictions are what the limits say against the load and its target.
