@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -20,6 +22,10 @@ type link interface {
 	Sent() bool
 	Reply(i int) workload.Reply
 	Check(i int, c workload.Command) workload.Outcome
+	Lost(i int, c workload.Command) bool
+	Doubts() []workload.Doubt
+	Demoted() error
+	At() string
 	Close() error
 }
 
@@ -33,8 +39,10 @@ type connection struct {
 
 	link       link // nil while there is none
 	generation uint32
+	opened     time.Duration // when its link had been opened
 	free       time.Duration // when it became idle
 	backOff    time.Duration // the least pause before the next attempt to connect; 0: none
+	patience   time.Duration // until when what a new connection would not mend is put up with
 	timer      *time.Timer   // of pauses, and of the leader
 	leads      bool          // whether it holds the lane's lead
 	written    func()        // pass
@@ -65,6 +73,12 @@ func (c *connection) exchange() {
 	if c.link.Reply(0).Kind != workload.Missing {
 		c.backOff = 0 // it answers
 	}
+	if p := c.engine.place.Load(); err == nil && p != nil && p.asked > c.opened && p.at != c.link.At() {
+		err = errMoved
+	}
+	if err == nil && replied >= c.patience {
+		err = c.suspicion()
+	}
 	if err != nil {
 		c.lose(err)
 	}
@@ -86,6 +100,7 @@ func (c *connection) settle(sent, replied time.Duration) {
 	for i := range c.commands {
 		c.outcomes = append(c.outcomes, c.link.Check(i, c.commands[i]))
 	}
+	c.lane.writes.Settle(c.owner)
 	r := c.recorder
 	r.Settle()
 	defer r.Done()
@@ -104,7 +119,7 @@ func (c *connection) settle(sent, replied time.Duration) {
 			Queueing:     sent - command.Intended,
 			Response:     replied - command.Intended,
 		})
-		c.note(command.Kind, c.link.Reply(i))
+		c.note(i, outcome)
 	}
 	if c.link.Sent() {
 		r.Exchange(metrics.Exchange{
@@ -119,14 +134,19 @@ func (c *connection) settle(sent, replied time.Duration) {
 	}
 }
 
-// note counts what a reply says beside its outcome.
-func (c *connection) note(kind workload.Kind, reply workload.Reply) {
+// note counts what the reply to the i-th command says beside its outcome.
+func (c *connection) note(i int, outcome workload.Outcome) {
+	command, reply := c.commands[i], c.link.Reply(i)
 	switch {
 	case reply.Kind == workload.Failure:
 		c.recorder.ErrorReply(int(reply.Code))
-	case kind == workload.Get && reply.Kind == workload.Bytes:
+	case command.Kind != workload.Get:
+	case reply.Kind == workload.Bytes:
 		c.recorder.Read(true)
-	case kind == workload.Get && reply.Kind == workload.Nil:
+		if outcome == workload.OK && c.link.Lost(i, command) {
+			c.recorder.LostWrite()
+		}
+	case reply.Kind == workload.Nil:
 		c.recorder.Read(false)
 	}
 }
@@ -147,7 +167,8 @@ func (c *connection) connect() bool {
 		link, err := c.engine.options.Open(c.engine.closing, c.owner, c.generation)
 		if err == nil {
 			c.attach(link)
-			c.free = c.lane.now()
+			c.opened = c.lane.now()
+			c.free = c.opened
 		} else if c.engine.closing.Err() == nil {
 			c.recorder.Failed(int(target.FailureOf(err)))
 			c.engine.log.Warn("cannot connect to the target", zap.Int("connection", c.owner), zap.Error(err))
@@ -181,9 +202,30 @@ func (c *connection) pause(d time.Duration) {
 	c.timer.Stop()
 }
 
-// lose gives up a link that broke.
+// suspicion is why a connection that works is better replaced, if it is: its
+// address may lead to another server by now, or the replies that it brings may
+// be those of other commands.
+func (c *connection) suspicion() error {
+	if slices.Contains(c.outcomes, workload.Mismatch) {
+		return target.ErrMismatch
+	}
+	return c.link.Demoted()
+}
+
+// errMoved is why a connection is left that leads to where the target was.
+var errMoved = fmt.Errorf("the target has moved: %w", target.ErrDemoted)
+
+// lose gives up a link that broke, or that is suspect. The latter, which a new
+// one may well be too, not more often than attempts to connect that fail.
 func (c *connection) lose(err error) {
-	c.recorder.Failed(int(target.FailureOf(err)))
+	failure := target.FailureOf(err)
+	c.recorder.Failed(int(failure))
+	if failure == target.Role || failure == target.Mismatch {
+		c.patience = c.lane.now() + c.engine.options.ReconnectMax
+	}
+	if failure == target.Role && c.engine.options.Demoted != nil {
+		c.engine.options.Demoted()
+	}
 	c.engine.log.Warn("lost a connection to the target", zap.Int("connection", c.owner), zap.Error(err))
 	c.disconnect()
 }
@@ -191,6 +233,9 @@ func (c *connection) lose(err error) {
 func (c *connection) disconnect() {
 	if c.link != nil {
 		_ = c.link.Close() // nothing depends on how it ends
+		if doubts := c.link.Doubts(); doubts != nil && c.engine.options.Doubt != nil {
+			c.engine.options.Doubt(doubts)
+		}
 		if up := c.engine.links.remove(c.link); up == 0 && !c.engine.Draining() {
 			c.engine.log.Warn("no connection to the target is left; arrivals go on")
 		}

@@ -9,28 +9,21 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	mathrand "math/rand/v2"
-	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
-	"soakline/daemon/arrival"
-	"soakline/daemon/batch"
 	"soakline/daemon/config"
 	"soakline/daemon/target"
 	"soakline/daemon/workload"
 	"soakline/metrics"
 )
 
-const (
-	// surveyDeadline bounds the search for foreign keys before a run, and
-	// cleanDeadline the removal of the run's own keys after it.
-	surveyDeadline = 10 * time.Second
-	cleanDeadline  = 10 * time.Second
-)
+// cleanDeadline bounds the removal of the run's own keys after it.
+const cleanDeadline = 10 * time.Second
 
 // ErrUnsafe is the error of a run that was refused because of what the target
 // holds.
@@ -41,25 +34,35 @@ type Options struct {
 	Config config.Config // valid, secrets read
 	Build  metrics.Build
 	Log    *zap.Logger
+	Wait   time.Duration        // for a target that cannot be used yet, before the load has begun; 0: none
 	Report func(*Summary) error // called after the drain, before HTTP closes
 }
 
 // Daemon is one run.
 type Daemon struct {
-	options Options
-	config  *config.Config
-	log     *zap.Logger
-	seed    uint64
-	layout  *workload.Layout
-	server  atomic.Pointer[server] // nil until it is open
-	control *target.Control
-	upkeep  upkeep
-	facts   atomic.Pointer[target.Facts]
-	engine  atomic.Pointer[Engine]
+	options  Options
+	config   *config.Config
+	log      *zap.Logger
+	seed     uint64
+	layout   *workload.Layout
+	server   atomic.Pointer[server]         // nil until it is open
+	controls atomic.Pointer[target.Control] // the one in use
+	writes   *workload.Writes
+	upkeep   upkeep
+	doubts   doubts
+	swept    uint64 // the key whose TTL is to be refreshed next
+	safety   safety
+	learning sync.Mutex // one at a time
+	facts    atomic.Pointer[target.Facts]
+	changes  []atomic.Uint64 // of facts, by their index
+	engine   atomic.Pointer[Engine]
 
-	invalid     atomic.Bool // the generator, over the last seconds
-	everInvalid atomic.Bool // the same, at any time
-	silent      atomic.Bool // the target, to the last ping
+	invalid     atomic.Bool            // the generator, over the last seconds
+	everInvalid atomic.Bool            // the same, at any time
+	silent      atomic.Bool            // the target, to the last ping
+	wrote       atomic.Bool            // keys of the run may be at the target
+	starting    atomic.Pointer[string] // what the load waits for that has not begun; nil: nothing in particular
+	preloaded   atomic.Uint64          // keys from the first on that were written beforehand
 }
 
 // New prepares a run; it does no I/O.
@@ -75,6 +78,9 @@ func New(o Options) *Daemon {
 		ValueSize: int(o.Config.Workload.Value.Size),
 		TTL:       o.Config.Workload.Keys.TTL,
 	})
+	d.writes = d.layout.NewWrites(o.Config.Target.Connections, d.reads())
+	d.changes = make([]atomic.Uint64, len(target.FactNames()))
+	d.safety.brakes.limits = o.Config.Safety
 	return d
 }
 
@@ -93,20 +99,23 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, d.shut()) }()
 
-	engine := NewEngine(d.engineOptions())
-	if err := engine.Connect(ctx); err != nil {
+	defer d.maintain()()
+	engine, err := d.reach(ctx)
+	if err != nil {
 		d.clean()
 		return d.unlessStopped(ctx, err)
 	}
+	d.announce(web) // before it is ready: who waits for that can look where
 	engine.Start()
 	d.engine.Store(engine)
-	d.announce(web)
 	defer d.attend()()
 	load := d.watch(ctx, engine)
 
 	d.log.Info("draining", zap.Duration("timeout", d.config.DrainTimeout))
 	engine.Drain(d.config.DrainTimeout)
 	elapsed := engine.now()
+	_ = d.try(context.Background(), d.learn) // what has changed in the last seconds
+	d.readBackLast()
 	d.clean()
 	return d.options.Report(d.summary(engine, load, elapsed))
 }
@@ -120,58 +129,27 @@ func (d *Daemon) unlessStopped(ctx context.Context, err error) error {
 	return nil
 }
 
-// open reaches the target and makes sure that it may be written to.
-func (d *Daemon) open(ctx context.Context) error {
-	server, err := openServer(ctx, d.config)
-	if err != nil {
-		return err
-	}
-	d.server.Store(server)
-	d.control = target.NewControl(&server.options, d.layout)
-	facts, err := server.facts(ctx, d.control)
-	if err == nil {
-		d.facts.Store(&facts)
-		err = d.survey(ctx)
-	}
-	if err != nil {
-		return errors.Join(err, d.shut())
-	}
-	return nil
-}
+// control speaks to the target beside the load.
+func (d *Daemon) control() *target.Control { return d.controls.Load() }
 
-// survey refuses to write to a database that is somebody else's.
-func (d *Daemon) survey(ctx context.Context) error {
-	if d.server.Load().own || d.config.Safety.AllowShared || !d.writes() {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, surveyDeadline)
-	defer cancel()
-	foreign, err := d.control.ForeignKey(ctx)
-	switch {
-	case errors.Is(err, target.ErrUnsurveyed):
-		return fmt.Errorf("%w: %w: set safety.allow_shared: true if this load may share it", ErrUnsafe, err)
-	case err != nil:
-		return fmt.Errorf("look for foreign keys: %w", err)
-	case foreign != "":
-		return fmt.Errorf("%w: the database holds keys of others, such as %q: choose an empty one with target.database, or set safety.allow_shared: true if this load may share it",
-			ErrUnsafe, foreign)
-	}
-	return nil
+// renew leaves the target that control speaks to for the one where it is now.
+func (d *Daemon) renew() {
+	_ = d.controls.Swap(target.NewControl(&d.server.Load().options, d.layout)).Close() // what it cuts is tried again
 }
 
 // shut leaves the target.
 func (d *Daemon) shut() error {
-	return errors.Join(d.control.Close(), d.server.Load().stop())
+	return errors.Join(d.control().Close(), d.server.Load().stop())
 }
 
 // clean removes the keys of this run from a server that goes on without it.
 func (d *Daemon) clean() {
-	if d.server.Load().own || !d.writes() {
+	if d.server.Load().own || !d.wrote.Load() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), cleanDeadline)
 	defer cancel()
-	removed, err := d.control.Remove(ctx)
+	removed, err := d.control().Remove(ctx)
 	switch {
 	case err != nil && d.layout.TTL == 0:
 		d.log.Error("own keys are left behind, and have no TTL", zap.String("pattern", d.layout.Pattern()), zap.Error(err))
@@ -187,77 +165,6 @@ func (d *Daemon) Kill() {
 	if s := d.server.Load(); s != nil {
 		s.kill()
 	}
-}
-
-func (d *Daemon) engineOptions() EngineOptions {
-	c := d.config
-	mode, limits, queue := d.batches()
-	mix := d.mix()
-	seat := target.Seat{
-		Layout: d.layout, Mode: mode,
-		Counts: slices.ContainsFunc(mix, func(s workload.Share) bool { return s.Kind == workload.Incr }),
-	}
-	return EngineOptions{
-		Process:      d.process(),
-		Profile:      arrival.Constant(c.Arrival.Rate),
-		Seed:         d.seed,
-		MaxCatchUp:   c.Arrival.MaxCatchUp,
-		Spin:         c.Arrival.Pacing == "spin",
-		Layout:       d.layout,
-		Mix:          mix,
-		Mode:         mode,
-		Limits:       limits,
-		Queue:        queue,
-		Connections:  c.Target.Connections,
-		ReconnectMin: c.Target.Reconnect.Min,
-		ReconnectMax: c.Target.Reconnect.Max,
-		Open: func(ctx context.Context, owner int, generation uint32) (link, error) {
-			seat := seat
-			seat.Counters = d.layout.NewCounters(owner, generation)
-			conn, err := target.Open(ctx, &d.server.Load().options, seat)
-			if err != nil {
-				return nil, err
-			}
-			if seat.Counts {
-				d.upkeep.set(owner, d.layout.Names(seat.Counters))
-			}
-			return conn, nil
-		},
-		Log: d.log,
-	}
-}
-
-// process is the row of the arrival process, which the configuration names.
-func (d *Daemon) process() arrival.Row {
-	row, _ := arrival.ProcessByName(d.config.Arrival.Process)
-	return row
-}
-
-// batches are the mode, the limits and the queue's bounds that the
-// configuration names.
-func (d *Daemon) batches() (batch.Mode, batch.Limits, batch.Queue) {
-	c := d.config
-	mode, _ := batch.ModeByName(c.Batch.Mode)
-	return mode, batch.Limits{
-		Commands:     c.Batch.MaxCommands,
-		RequestBytes: int(c.Batch.MaxRequestBytes),
-		ReplyBytes:   int(c.Batch.MaxReplyBytes),
-		Delay:        c.Batch.MaxDelay,
-	}, batch.Queue{Commands: c.Queue.MaxCommands, Bytes: int64(c.Queue.MaxBytes)}
-}
-
-func (d *Daemon) mix() []workload.Share {
-	var mix []workload.Share
-	for _, share := range d.config.Workload.Mix {
-		kind, _ := workload.KindByName(share.Command)
-		mix = append(mix, workload.Share{Kind: kind, Weight: share.Weight})
-	}
-	return mix
-}
-
-// writes tells whether the load leaves anything at the target.
-func (d *Daemon) writes() bool {
-	return slices.ContainsFunc(d.mix(), func(s workload.Share) bool { return workload.Commands[s.Kind].Writes })
 }
 
 // runName tells this run's keys from those of any other.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -29,12 +30,6 @@ const (
 	logFirst = 4
 )
 
-// factNames are the facts of a target whose changes are counted.
-var factNames = []string{"server", "version", "mode", "role", "persistence", "maxmemory", "maxmemory_policy", "run_id"}
-
-// brakeNames are what can stop the load.
-var brakeNames = []string{"memory", "eviction", "error_ratio", "rate"}
-
 // labels are the values of the closed label sets, in the order of their
 // integers.
 func labels() *metrics.Labels {
@@ -46,7 +41,7 @@ func labels() *metrics.Labels {
 		Flushes:  batch.Reasons,
 		Modes:    batch.Modes,
 		Failures: target.Failures,
-		Facts:    factNames,
+		Facts:    target.FactNames(),
 		Brakes:   brakeNames,
 	}
 }
@@ -66,7 +61,15 @@ type EngineOptions struct {
 	Connections  int
 	ReconnectMin time.Duration
 	ReconnectMax time.Duration
+	Writes       *workload.Writes // of all connections
+	Held         bool             // arrivals are held from the start
 
+	// Doubt is told of counters whose increments may have executed, once the
+	// connection that sent them is closed; nil: nobody is.
+	Doubt func([]workload.Doubt)
+	// Demoted is called when a connection is replaced because its target is no
+	// master; nil: nobody is.
+	Demoted func()
 	// Open opens the link of the connection number owner, for the generation-th
 	// time.
 	Open func(ctx context.Context, owner int, generation uint32) (link, error)
@@ -94,6 +97,7 @@ type Engine struct {
 	finished context.Context // done when the engine has stopped
 	finish   context.CancelFunc
 	links    linkSet
+	place    atomic.Pointer[place] // where the target is; nil: where it always was
 	log      *zap.Logger
 }
 
@@ -113,14 +117,19 @@ func NewEngine(o EngineOptions) *Engine {
 		lead:       make(chan struct{}, 1),
 		wake:       make(chan struct{}, 1),
 		source:     o.Layout.NewSource(o.Mix, rand.NewPCG(o.Seed, 1)),
+		writes:     o.Writes,
 		next:       arrival.Never,
 		ledger:     metrics.NewLedger(labels()),
 	}
 	if l.open {
 		l.schedule = arrival.NewSchedule(o.Profile, o.Process.Gap, rand.NewPCG(o.Seed, 0))
 		l.former = batch.NewFormer(l.limits, o.Queue)
-		l.next = l.schedule.Next()
+		l.advance()
 	}
+	if o.Held {
+		l.stopAt(0)
+	}
+	l.released.L = &l.mu
 	e.lane = l
 	var recorders []*metrics.Recorder
 	for owner := range o.Connections {
@@ -193,8 +202,8 @@ func (e *Engine) keep() {
 // at most for deadline; then it cuts the connections and settles the rest.
 // Afterwards nothing of the engine runs.
 func (e *Engine) Drain(deadline time.Duration) {
-	e.lane.drain()
 	e.stop()
+	e.lane.drain()
 	cut := time.AfterFunc(deadline, func() {
 		e.close()
 		e.links.closeAll()
@@ -206,6 +215,27 @@ func (e *Engine) Drain(deadline time.Duration) {
 	e.finish()
 	e.keeping.Wait()
 }
+
+// place is where a target is, as was found out by a question.
+type place struct {
+	at    string
+	asked time.Duration // when it was asked
+}
+
+// Follow makes connections leave that lead elsewhere than to at, where the
+// target is to who asked at the given offset from the start. Those that were
+// opened later know better. It says where the target was.
+func (e *Engine) Follow(at string, asked time.Duration) (was string, moved bool) {
+	old := e.place.Swap(&place{at, asked})
+	if old == nil {
+		return "", false
+	}
+	return old.at, old.at != at
+}
+
+// Hold stops arrivals, or lets them go on: what has arrived is sent, and the
+// schedule's clock stands still meanwhile. It says whether that was news.
+func (e *Engine) Hold(hold bool) bool { return e.lane.hold(hold) }
 
 // Draining tells whether the schedule has ended.
 func (e *Engine) Draining() bool { return e.stopping.Err() != nil }
@@ -219,5 +249,15 @@ func (e *Engine) Rate() float64 {
 	if !e.lane.open || e.Draining() {
 		return 0
 	}
-	return e.options.Profile.Rate(e.now())
+	shift, held := e.lane.heldFor()
+	if held {
+		return 0
+	}
+	return e.options.Profile.Rate(e.now() - shift)
+}
+
+// HeldFor is how long arrivals have been held in all.
+func (e *Engine) HeldFor() time.Duration {
+	d, _ := e.lane.heldFor()
+	return d
 }

@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -21,12 +23,16 @@ type fakeTarget struct {
 	mu        sync.Mutex
 	start     time.Time
 	exchanges []exchanged
+	dials     int
+	at        string // what links say where they lead
 
 	// serve says how long an exchange takes that begins at an offset from the
 	// start, and how it ends.
 	serve func(at time.Duration) (time.Duration, error)
 	// deaf makes exchanges wait for the target before their bytes are taken.
 	deaf bool
+	// demoted is what links say of the target's role.
+	demoted error
 	// open says whether a connection can be made at an offset from the start.
 	open func(at time.Duration) error
 }
@@ -43,6 +49,7 @@ var errBroken = errors.New("broken on purpose")
 type fakeLink struct {
 	target   *fakeTarget
 	owner    int
+	at       string
 	prepared []workload.Command
 	err      error
 	cut      chan struct{}
@@ -55,7 +62,24 @@ func (f *fakeTarget) dial(_ context.Context, owner int, _ uint32) (link, error) 
 			return nil, err
 		}
 	}
-	return &fakeLink{target: f, owner: owner, cut: make(chan struct{})}, nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dials++
+	return &fakeLink{target: f, at: f.at, owner: owner, cut: make(chan struct{})}, nil
+}
+
+// move makes new links lead elsewhere.
+func (f *fakeTarget) move(at string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at = at
+}
+
+// dialled is how many connections were opened.
+func (f *fakeTarget) dialled() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dials
 }
 
 func (l *fakeLink) Prepare(commands []workload.Command) { l.prepared = commands }
@@ -96,9 +120,29 @@ func (l *fakeLink) Check(int, workload.Command) workload.Outcome {
 	return workload.OK
 }
 
+func (l *fakeLink) Lost(int, workload.Command) bool { return false }
+
+func (l *fakeLink) Doubts() []workload.Doubt { return nil }
+
+func (l *fakeLink) Demoted() error { return l.target.demoted }
+
+func (l *fakeLink) At() string { return l.at }
+
 func (l *fakeLink) Close() error {
 	l.once.Do(func() { close(l.cut) })
 	return nil
+}
+
+// arrived lists the commands in the order in which they were due.
+func (f *fakeTarget) arrived() []workload.Command {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []workload.Command
+	for _, x := range f.exchanges {
+		all = append(all, x.commands...)
+	}
+	slices.SortFunc(all, func(a, b workload.Command) int { return cmp.Compare(a.Intended, b.Intended) })
+	return all
 }
 
 // quick serves every exchange in d.
@@ -110,12 +154,14 @@ func quick(d time.Duration) func(time.Duration) (time.Duration, error) {
 // rate, batches of at most 64 or 1 ms, 4 connections.
 func fakeOptions(f *fakeTarget, rate float64) EngineOptions {
 	process, _ := arrival.ProcessByName("deterministic")
+	layout := workload.NewLayout(workload.Layout{Prefix: "p:", Run: "r", Keys: 100, ValueSize: 100})
 	return EngineOptions{
 		Process:      process,
 		Profile:      arrival.Constant(rate),
 		Seed:         1,
 		MaxCatchUp:   time.Second,
-		Layout:       workload.NewLayout(workload.Layout{Prefix: "p:", Run: "r", Keys: 100, ValueSize: 100}),
+		Layout:       layout,
+		Writes:       layout.NewWrites(4, true),
 		Mix:          []workload.Share{{Kind: workload.Get, Weight: 1}},
 		Limits:       batch.Limits{Commands: 64, RequestBytes: 1 << 20, ReplyBytes: 1 << 20, Delay: time.Millisecond},
 		Queue:        batch.Queue{Commands: 100_000, Bytes: 64 << 20},

@@ -1,12 +1,14 @@
 package daemon
 
 import (
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"log"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
@@ -106,7 +108,8 @@ func (d *Daemon) routes() (*http.ServeMux, error) {
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "healthy")
 	})
-	mux.HandleFunc("GET /-/ready", d.ready)
+	mux.HandleFunc("GET /-/ready", d.answerReady)
+	mux.HandleFunc("POST /-/resume", d.answerResume)
 	mux.HandleFunc("GET /config", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprint(w, d.config.YAML())
@@ -138,6 +141,9 @@ func (d *Daemon) read(s *metrics.Snapshot) metrics.Gauges {
 		QueueCommands:     queue.Commands,
 		QueueBytes:        int(queue.Bytes),
 	}
+	g.TargetChanges = d.changed()
+	g.Brakes = d.safety.on()
+	g.UncertainExecuted, g.UncertainNotExecuted, _, _ = d.doubts.count()
 	if facts := d.facts.Load(); facts != nil {
 		g.Target = metrics.Target{
 			Server: facts.Server, Version: facts.Version, Mode: facts.Mode,
@@ -151,8 +157,8 @@ func (d *Daemon) read(s *metrics.Snapshot) metrics.Gauges {
 	return g
 }
 
-// ready answers 200 while the target answers and arrivals flow.
-func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
+// answerReady answers 200 while the target answers and arrivals flow.
+func (d *Daemon) answerReady(w http.ResponseWriter, _ *http.Request) {
 	if reason := d.unready(); reason != "" {
 		http.Error(w, "not ready: "+reason, http.StatusServiceUnavailable)
 		return
@@ -163,13 +169,18 @@ func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 func (d *Daemon) unready() string {
 	e := d.engine.Load()
 	if e == nil {
-		return "the target has not been reached yet"
+		if why := d.starting.Load(); why != nil {
+			return *why
+		}
+		return "the load has not begun yet"
 	}
 	s := metrics.NewSnapshot(labels())
 	e.Collect(s)
 	switch {
 	case e.Draining():
 		return "draining"
+	case d.safety.reason() != "":
+		return "braked: " + d.safety.reason()
 	case s.ConnectionsUp == 0:
 		return "no connection to the target"
 	case d.silent.Load():
@@ -178,4 +189,25 @@ func (d *Daemon) unready() string {
 		return "no arrival yet"
 	}
 	return ""
+}
+
+// answerResume lets a braked load go on, for who holds the token.
+func (d *Daemon) answerResume(w http.ResponseWriter, r *http.Request) {
+	token := d.config.Web.AdminToken.Reveal()
+	if token == "" {
+		http.Error(w, "no web.admin_token_file is set: nobody may change anything here", http.StatusForbidden)
+		return
+	}
+	given, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !bearer || subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		http.Error(w, "want Authorization: Bearer, with the token of web.admin_token_file", http.StatusUnauthorized)
+		return
+	}
+	_ = d.try(r.Context(), d.learn) // lest a brake judges by what was true before
+	if d.resume() {
+		fmt.Fprintln(w, "the load goes on")
+		return
+	}
+	fmt.Fprintln(w, "no brake is on")
 }

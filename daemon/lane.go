@@ -50,11 +50,18 @@ type lane struct {
 	mu       sync.Mutex // guards what is below
 	schedule *arrival.Schedule
 	source   *workload.Source
+	writes   *workload.Writes
 	former   *batch.Former
-	next     time.Duration    // when the next arrival that has not been drawn is due
-	held     workload.Command // closed: drawn for the last batch, did not fit
-	holds    bool             // whether there is one
-	draining bool             // the schedule has ended
+	next     time.Duration      // when the next arrival that has not been drawn is due
+	spare    workload.Command   // closed: drawn for the last batch, did not fit
+	spares   bool               // whether there is one
+	draining bool               // the schedule has ended
+	held     bool               // a brake has stopped arrivals
+	heldAt   time.Duration      // when
+	shift    time.Duration      // for how long they have been held in all: how far the schedule's clock is behind
+	kept     []workload.Command // what had been drawn ahead when they were held
+	keptNext time.Duration      // next then
+	released sync.Cond          // closed: on the end of a hold, and of all arrivals
 	ledger   *metrics.Ledger
 }
 
@@ -118,8 +125,16 @@ func (l *lane) plan() time.Duration {
 func (l *lane) draw() workload.Command {
 	c := l.source.Next()
 	c.Intended = l.next
-	l.next = l.schedule.Next()
+	l.advance()
 	return c
+}
+
+// advance moves next on to the next arrival of the schedule.
+func (l *lane) advance() {
+	l.next = l.schedule.Next()
+	if l.next != arrival.Never {
+		l.next += l.shift
+	}
 }
 
 // admit lets all that is due by now arrive, in order.
@@ -159,15 +174,24 @@ func (l *lane) takeReady(c *connection, now time.Duration) bool {
 	if c.batch.Commands == 0 {
 		return false
 	}
-	c.recorder.Begin(c.batch.Commands)
+	l.begin(c)
 	return true
 }
 
+// begin puts c's batch in flight.
+func (l *lane) begin(c *connection) {
+	l.writes.Take(c.owner, c.commands)
+	c.recorder.Begin(c.batch.Commands)
+}
+
 // takeClosed fills a batch for c at once: a closed process always has a
-// command to send.
+// command to send, unless it is held.
 func (l *lane) takeClosed(c *connection) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for l.held {
+		l.released.Wait()
+	}
 	if l.draining {
 		return false
 	}
@@ -175,18 +199,18 @@ func (l *lane) takeClosed(c *connection) bool {
 	var fill batch.Fill
 	c.commands = c.commands[:0]
 	for !fill.Closed {
-		if !l.holds {
-			l.held = l.source.Next()
+		if !l.spares {
+			l.spare = l.source.Next()
 		}
-		l.held.Intended = now
-		l.holds = !fill.Add(&l.limits, &l.held)
-		if !l.holds {
-			c.commands = append(c.commands, l.held)
-			l.ledger.Arrivals[l.held.Kind]++
+		l.spare.Intended = now
+		l.spares = !fill.Add(&l.limits, &l.spare)
+		if !l.spares {
+			c.commands = append(c.commands, l.spare)
+			l.ledger.Arrivals[l.spare.Kind]++
 		}
 	}
 	c.batch = batch.Batch{Fill: fill, Ready: now}
-	c.recorder.Begin(fill.Commands)
+	l.begin(c)
 	return true
 }
 
@@ -221,12 +245,79 @@ func (l *lane) drain() {
 		l.former.Drain(now)
 		l.next = arrival.Never
 	}
+	if l.held {
+		l.held = false
+		l.shift += now - l.heldAt
+	}
 	l.draining = true
+	l.released.Broadcast()
 	l.mu.Unlock()
+	l.rouse()
+}
+
+// rouse ends the leader's wait, to look around.
+func (l *lane) rouse() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
+}
+
+// hold stops arrivals, or lets them go on from now as if no time had passed:
+// without a jump, a burst, or the loss of one that had arrived.
+func (l *lane) hold(hold bool) (changed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == hold || l.draining {
+		return false
+	}
+	now := l.now()
+	if hold {
+		l.update(now)
+		l.stopAt(now)
+	} else {
+		l.goOnAt(now)
+	}
+	l.released.Broadcast()
+	l.rouse()
+	return true
+}
+
+// stopAt holds arrivals from now on.
+func (l *lane) stopAt(now time.Duration) {
+	l.held, l.heldAt = true, now
+	if l.open {
+		l.kept = l.former.Unplan(l.kept[:0])
+		l.keptNext, l.next = l.next, arrival.Never
+	}
+}
+
+// goOnAt lets arrivals go on: what had been drawn ahead is due as much later as
+// they were held.
+func (l *lane) goOnAt(now time.Duration) {
+	d := now - l.heldAt
+	l.held = false
+	l.shift += d
+	if !l.open {
+		return
+	}
+	for i := range l.kept {
+		l.kept[i].Intended += d
+		l.former.Plan(&l.kept[i])
+	}
+	if l.next = l.keptNext; l.next != arrival.Never {
+		l.next += d
+	}
+}
+
+// heldFor is how long arrivals have been held in all, and whether they are.
+func (l *lane) heldFor() (d time.Duration, held bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held {
+		return l.shift + l.now() - l.heldAt, true
+	}
+	return l.shift, false
 }
 
 // drained tells whether nothing is left to take.

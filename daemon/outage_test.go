@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,6 +32,9 @@ func TestSteadyLoad(t *testing.T) {
 	}
 	if sum.Seconds.ServiceTime.Count != sum.Batches.Count {
 		t.Errorf("%d service times of %d batches", sum.Seconds.ServiceTime.Count, sum.Batches.Count)
+	}
+	if n := r.logs.FilterMessage("no connection to the target is left; arrivals go on").Len(); n != 0 {
+		t.Error("an ordinary stop is taken for an outage")
 	}
 	var text strings.Builder
 	if err := sum.WriteText(&text); err != nil {
@@ -69,9 +73,12 @@ type memory struct {
 	heap, resident int // bytes; resident is 0 where /proc does not tell
 }
 
+// measureMemory is what is in use, without the garbage of the moment, of which
+// an outage leaves more.
 func measureMemory(t *testing.T) memory {
 	t.Helper()
 	m := memory{goroutines: runtime.NumGoroutine()}
+	debug.FreeOSMemory()
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
 		var size int
 		if _, err := fmt.Sscan(string(text), &size, &m.resident); err != nil {
@@ -79,7 +86,6 @@ func measureMemory(t *testing.T) memory {
 		}
 		m.resident *= os.Getpagesize()
 	}
-	runtime.GC()
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	m.heap = int(stats.HeapAlloc)

@@ -37,6 +37,7 @@ type run struct {
 	*Daemon
 	t       *testing.T
 	logs    *observer.ObservedLogs
+	url     string // of its HTTP server, once it is known
 	stop    context.CancelFunc
 	done    chan struct{}
 	err     error
@@ -47,6 +48,12 @@ type run struct {
 // at the latest.
 func begin(t *testing.T, set ...string) *run {
 	t.Helper()
+	return beginWith(t, func(*Options) {}, set...)
+}
+
+// beginWith is begin with other options.
+func beginWith(t *testing.T, change func(*Options), set ...string) *run {
+	t.Helper()
 	c, err := config.Load(config.Sources{Set: append([]string{"web.listen_address=127.0.0.1:0"}, set...)})
 	if err == nil {
 		err = c.ReadSecrets()
@@ -56,10 +63,12 @@ func begin(t *testing.T, set ...string) *run {
 	}
 	core, logs := observer.New(zap.DebugLevel)
 	r := &run{t: t, logs: logs, done: make(chan struct{})}
-	r.Daemon = New(Options{
+	options := Options{
 		Config: c, Build: metrics.Build{Version: "test"}, Log: zap.New(core),
 		Report: func(s *Summary) error { r.summary = s; return nil },
-	})
+	}
+	change(&options)
+	r.Daemon = New(options)
 	var ctx context.Context
 	ctx, r.stop = context.WithCancel(t.Context())
 	go func() {
@@ -130,12 +139,26 @@ func (r *run) end() *Summary {
 // fetch fetches a path of the daemon's HTTP server.
 func (r *run) fetch(path string) (int, string) {
 	r.t.Helper()
-	loading := r.logs.FilterMessage("loading").All()
-	if len(loading) == 0 {
-		r.t.Fatal("nothing says where the metrics are")
+	return r.request(http.MethodGet, path, nil)
+}
+
+// request does more than fetch: it has a method, and a header.
+func (r *run) request(method, path string, header http.Header) (int, string) {
+	r.t.Helper()
+	if r.url == "" {
+		loading := r.logs.FilterMessage("loading").All()
+		if len(loading) == 0 {
+			r.t.Fatal("nothing says where the metrics are")
+		}
+		at, _ := loading[0].ContextMap()["metrics"].(string)
+		r.url = strings.TrimSuffix(at, "/metrics")
 	}
-	at, _ := loading[0].ContextMap()["metrics"].(string)
-	response, err := http.Get(strings.TrimSuffix(at, "/metrics") + path)
+	request, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	request.Header = header
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -64,13 +64,14 @@ func speedOptions(server *target.Private, process string, commands int) EngineOp
 		Protocol: 2, DialTimeout: time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second,
 	})
 	row, _ := arrival.ProcessByName(process)
+	writes := layout.NewWrites(8, false)
 	return EngineOptions{
-		Process: row, Seed: 1, MaxCatchUp: time.Second, Layout: layout, Mix: []workload.Share{{Kind: workload.Set, Weight: 1}},
+		Process: row, Seed: 1, MaxCatchUp: time.Second, Layout: layout, Writes: writes, Mix: []workload.Share{{Kind: workload.Set, Weight: 1}},
 		Mode: batch.Pipeline, Limits: batch.Limits{Commands: commands, RequestBytes: 1 << 20, ReplyBytes: 1 << 20, Delay: time.Millisecond},
 		Queue:       batch.Queue{Commands: 100_000, Bytes: 64 << 20},
 		Connections: 4, ReconnectMin: time.Second, ReconnectMax: time.Second, Log: zap.NewNop(),
 		Open: func(ctx context.Context, owner int, generation uint32) (link, error) {
-			return target.Open(ctx, &options, target.Seat{Layout: layout, Counters: layout.NewCounters(owner, generation)})
+			return target.Open(ctx, &options, target.Seat{Layout: layout, Counters: layout.NewCounters(owner, generation), Writes: writes})
 		},
 	}
 }

@@ -18,6 +18,7 @@ type Summary struct {
 	Offered        float64 `json:"offered"`         // arrivals per second of LoadSeconds
 	Throughput     float64 `json:"throughput"`      // settled commands per second of ElapsedSeconds
 	Goodput        float64 `json:"goodput"`         // commands settled ok per second of ElapsedSeconds
+	BrakedSeconds  float64 `json:"braked_seconds"`  // of LoadSeconds, those in which a brake held arrivals
 	OpenLoop       bool    `json:"open_loop"`       // false: arrivals waited for completions
 	GeneratorValid bool    `json:"generator_valid"` // false: for some of the time the generator set the numbers
 
@@ -28,9 +29,25 @@ type Summary struct {
 	Reads   map[string]uint64 `json:"reads"`  // that were answered: hit or miss
 	Seed    uint64            `json:"seed"`   // in effect
 	Config  map[string]any    `json:"config"`
-	Target  target.Facts      `json:"target"`
+	Target  target.Facts      `json:"target"` // at the end
+
+	Increments    Increments        `json:"uncertain_increments"`
+	LostWrites    uint64            `json:"lost_writes"`    // acknowledged, and found to be gone
+	TargetChanges map[string]uint64 `json:"target_changes"` // by fact
+	Brakes        []Braked          `json:"brakes"`         // that stopped the load, in their order; the last hundred
+	BrakeTrips    uint64            `json:"brake_trips"`    // all of them
+	Preloaded     uint64            `json:"preloaded"`      // keys that were written beforehand
+	PreloadCut    bool              `json:"preload_cut"`    // by a brake: reads of the others miss
 
 	unbalanced error
+}
+
+// Increments are those of outcome uncertain, by what came out when their
+// counters were read back.
+type Increments struct {
+	Executed    uint64 `json:"executed"`
+	NotExecuted uint64 `json:"not_executed"`
+	Unknown     uint64 `json:"unknown"` // the counter was lost, or could not be read
 }
 
 // Ledger is where every arrival went.
@@ -88,9 +105,12 @@ func (d *Daemon) summary(e *Engine, load, elapsed time.Duration) *Summary {
 	c := metrics.NewSnapshot(labels())
 	e.Collect(c)
 	facts := d.facts.Load()
+	executed, not, lost, open := d.doubts.count()
+	brakes, trips := d.safety.history()
 	return &Summary{
 		ElapsedSeconds: elapsed.Seconds(),
 		LoadSeconds:    load.Seconds(),
+		BrakedSeconds:  min(load, e.HeldFor()).Seconds(),
 		Offered:        float64(c.Arrivals()) / load.Seconds(),
 		Throughput:     float64(c.Settled()) / elapsed.Seconds(),
 		Goodput:        float64(c.SettledAs(int(workload.OK))) / elapsed.Seconds(),
@@ -117,12 +137,19 @@ func (d *Daemon) summary(e *Engine, load, elapsed time.Duration) *Summary {
 			MeanCommands: c.BatchCommands().Mean(),
 			ByReason:     named(batch.Reasons, c.BatchesFor),
 		},
-		Errors:     present(named(workload.Codes, c.ErrorRepliesFor)),
-		Reads:      map[string]uint64{"hit": c.Reads(true), "miss": c.Reads(false)},
-		Seed:       d.seed,
-		Config:     d.config.Redacted(),
-		Target:     *facts,
-		unbalanced: settledUp(c),
+		Errors:        present(named(workload.Codes, c.ErrorRepliesFor)),
+		Reads:         map[string]uint64{"hit": c.Reads(true), "miss": c.Reads(false)},
+		Seed:          d.seed,
+		Config:        d.config.Redacted(),
+		Target:        *facts,
+		Increments:    Increments{Executed: executed, NotExecuted: not, Unknown: lost + open},
+		LostWrites:    c.LostWrites(),
+		TargetChanges: present(named(target.FactNames(), func(i int) uint64 { return d.changes[i].Load() })),
+		Brakes:        brakes,
+		BrakeTrips:    trips,
+		Preloaded:     d.preloaded.Load(),
+		PreloadCut:    d.preloads() && d.preloaded.Load() < d.layout.Keys,
+		unbalanced:    settledUp(c),
 	}
 }
 

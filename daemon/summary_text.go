@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"soakline/daemon/batch"
+	"soakline/daemon/target"
 	"soakline/daemon/workload"
 )
 
@@ -35,6 +36,7 @@ func (s *Summary) WriteText(out io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(out, `
+target      %s
 offered     %.1f/s for %s
 throughput  %.1f/s
 goodput     %.1f/s
@@ -42,7 +44,7 @@ batches     %d, mean %.1f commands, by reason: %s
 ledger      %d arrivals = %d shed + %d settled + %d queued + %d in flight: %s
 settled     %s
 %s`,
-		s.Offered, text(s.LoadSeconds), s.Throughput, s.Goodput,
+		s.Target, s.Offered, text(s.LoadSeconds), s.Throughput, s.Goodput,
 		s.Batches.Count, s.Batches.MeanCommands, counts(batch.Reasons, s.Batches.ByReason),
 		s.Ledger.Arrivals, s.Ledger.Shed, sum(s.Ledger.Settled), s.Ledger.Queued, s.Ledger.InFlight, s.balance(),
 		counts(workload.Outcomes, s.Ledger.Settled), s.remarks())
@@ -60,6 +62,21 @@ func (s *Summary) remarks() string {
 	}
 	if s.Reads["miss"] > 0 {
 		fmt.Fprintf(&b, "reads       %s\n", counts([]string{"hit", "miss"}, s.Reads))
+	}
+	if i := s.Increments; i != (Increments{}) {
+		fmt.Fprintf(&b, "uncertain   increments: %d had executed, %d had not, of %d it cannot be told\n", i.Executed, i.NotExecuted, i.Unknown)
+	}
+	if s.LostWrites > 0 {
+		fmt.Fprintf(&b, "LOST WRITES: at least %d acknowledged writes are gone\n", s.LostWrites)
+	}
+	if len(s.TargetChanges) > 0 {
+		fmt.Fprintf(&b, "TARGET CHANGED: %s; numbers before and after are not of the same experiment\n", counts(target.FactNames(), s.TargetChanges))
+	}
+	if n := len(s.Brakes); n > 0 {
+		fmt.Fprintf(&b, "BRAKED: %d times, for %s in all, at last by %s: %s\n", s.BrakeTrips, text(s.BrakedSeconds), s.Brakes[n-1].Brake, s.Brakes[n-1].Why)
+	}
+	if s.PreloadCut {
+		fmt.Fprintf(&b, "PRELOAD CUT SHORT: %d keys were written beforehand; reads of the others miss until they are written\n", s.Preloaded)
 	}
 	if s.Seconds.ResponseTime.Overflow > 0 {
 		fmt.Fprintf(&b, "overflow    %d response times are beyond the histogram's range; max is exact\n", s.Seconds.ResponseTime.Overflow)

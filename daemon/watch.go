@@ -30,6 +30,11 @@ func (d *Daemon) announce(web *webServer) {
 		zap.String("address", server.options.Address),
 		zap.String("server", facts.Server),
 		zap.String("version", facts.Version),
+		zap.String("server_mode", facts.Mode),
+		zap.String("role", facts.Role),
+		zap.String("persistence", facts.Persistence),
+		zap.String("maxmemory", facts.MaxMemory),
+		zap.String("maxmemory_policy", facts.MaxMemoryPolicy),
 		zap.Bool("real", facts.Real),
 		zap.String("process", c.Arrival.Process),
 		zap.Float64("rate", c.Arrival.Rate),
@@ -81,6 +86,7 @@ func (d *Daemon) step(e *Engine, snapshot *metrics.Snapshot, window *metrics.Win
 	window.Push(at, snapshot)
 	interval := window.Interval()
 	d.judge(interval)
+	d.brake(d.observed(e, at, interval))
 	return interval
 }
 

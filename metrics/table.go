@@ -153,7 +153,7 @@ var Table = []Row{
 	{
 		Name:    "soakline_lost_writes_total",
 		Type:    "counter",
-		Help:    "Reads that returned an older version than one already acknowledged for that key to this daemon: of values large enough to carry a version (28 B), in the first 1,048,576 keys. A missing key is a miss, not a lost write.",
+		Help:    "Acknowledged writes that are gone: a read returned an older version than one acknowledged before it was sent. Once for a key until it is written anew; of values large enough to carry a version (28 B), in the first 1,048,576 keys. A missing key is a miss, not a lost write.",
 		collect: func(s *scrape) { s.value(float64(s.snapshot.LostWrites())) },
 	},
 	{

@@ -51,6 +51,7 @@ func usage(out io.Writer, set *pflag.FlagSet) {
 	for _, k := range config.Keys() {
 		fmt.Fprintf(t, "  %s\t%s (%s)\n", k.Path, k.Help, k.Default)
 	}
-	fmt.Fprintf(t, "\nThe environment variable of a.b_c is SOAKLINE_A_B_C. The target's password comes\nfrom target.password_file or from %s.\n", config.PasswordVariable)
+	fmt.Fprintf(t, "\nThe environment variable of a.b_c is SOAKLINE_A_B_C. Secrets come from\nthe files that keys name, or from %s, %s\nand %s.\n",
+		config.PasswordVariable, config.SentinelPasswordVariable, config.AdminTokenVariable)
 	_ = t.Flush() // there is nobody to tell
 }

@@ -129,7 +129,7 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--config.check", "--web.config.file", "/nowhere"}, 2, "", "soakline: web.config_file: open /nowhere: no such file or directory"},
 		{[]string{"--config.check", "--set", "target.password_file=/nowhere", "--target", "redis://h"}, 2, "", "soakline: target.password_file: open /nowhere"},
 		{[]string{"--rate", "fast"}, 2, "", `soakline: arrival.rate: "fast" is not a number`},
-		{[]string{"--target", "unix:///nowhere/s"}, 1, "", "reach the target at unix /nowhere/s"},
+		{[]string{"--target", "unix:///nowhere/s"}, 1, "", "reach the target at /nowhere/s"},
 		{[]string{"--target", "private"}, 1, "", "no redis-server or valkey-server in PATH"},
 		{[]string{"--web.listen-address", taken.Addr().String()}, 1, "", "web.listen_address: listen tcp " + taken.Addr().String()},
 	} {
@@ -179,7 +179,7 @@ func TestSignalDrains(t *testing.T) {
 func TestSecondSignalExits(t *testing.T) {
 	silent := t.TempDir() + "/silent"
 	serve(t, silent)
-	p := soaklineWith(t, "--target", "unix://"+silent, "--set", "drain_timeout=1h", "--set", "target.read_timeout=1h", "--set", "workload.mix=[{command: get, weight: 1}]")
+	p := soaklineWith(t, "--target", "unix://"+silent, "--set", "drain_timeout=1h", "--set", "target.read_timeout=1h", "--set", "workload.mix=[{command: get, weight: 1}]", "--set", "workload.preload=false")
 	p.start()
 	p.says("loading")
 	time.Sleep(100 * time.Millisecond)
@@ -253,7 +253,7 @@ func TestJSONSummary(t *testing.T) {
 func TestFailOnError(t *testing.T) {
 	silent := t.TempDir() + "/silent"
 	serve(t, silent)
-	args := []string{"--target", "unix://" + silent, "--duration", "300ms", "--set", "target.read_timeout=100ms", "--set", "workload.mix=[{command: get, weight: 1}]"}
+	args := []string{"--target", "unix://" + silent, "--duration", "300ms", "--set", "target.read_timeout=100ms", "--set", "workload.mix=[{command: get, weight: 1}]", "--set", "workload.preload=false"}
 	for _, tt := range []struct {
 		more []string
 		code int

@@ -29,6 +29,7 @@ type runFlags struct {
 	file        string
 	check       bool
 	set         []string
+	wait        time.Duration
 	summary     string
 	failOnError bool
 	keys        map[string]string // by path: flags that are keys, where given
@@ -57,6 +58,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		Config: c,
 		Build:  build(),
 		Log:    log,
+		Wait:   f.wait,
 		Report: func(s *daemon.Summary) error {
 			summary = s
 			return write(stdout, f.summary, s)
@@ -82,7 +84,7 @@ func load(f *runFlags) (config.Config, error) {
 		return c, err
 	}
 	var faults []error
-	faults = append(faults, c.ReadSecrets())
+	faults = append(faults, c.ReadSecrets(), daemon.CheckFiles(&c))
 	if err := web.Validate(c.Web.ConfigFile); err != nil {
 		faults = append(faults, fmt.Errorf("web.config_file: %w", err))
 	}
@@ -101,6 +103,7 @@ func parseRun(args []string, stdout io.Writer) (*runFlags, error) {
 		}
 	}
 	set.StringArrayVar(&f.set, "set", nil, "set any key of the configuration; may be repeated: `key=value`")
+	set.DurationVar(&f.wait, "wait-for-target", 0, "try for so `long` to begin while the target cannot be used yet; 0 is once")
 	set.StringVar(&f.summary, "summary", "text", "print the summary as `text`, json or none")
 	set.BoolVar(&f.failOnError, "fail-on-error", false, "exit 1 if anything but ok happened to an arrival")
 	set.Usage = func() { usage(stdout, set) }
@@ -109,6 +112,9 @@ func parseRun(args []string, stdout io.Writer) (*runFlags, error) {
 	}
 	if set.NArg() > 0 {
 		return nil, fmt.Errorf("%q: want flags only (see soakline --help)", set.Arg(0))
+	}
+	if f.wait < 0 {
+		return nil, fmt.Errorf("--wait-for-target: %v: want a duration of at least 0", f.wait)
 	}
 	if !slices.Contains(summaries, f.summary) {
 		return nil, fmt.Errorf("--summary: %q: want %s", f.summary, strings.Join(summaries, ", "))

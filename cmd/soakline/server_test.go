@@ -8,7 +8,7 @@ import (
 )
 
 // serve serves a target on a unix socket that has one foreign key, answers
-// what a connection begins with, and never answers a GET.
+// what a run begins with, a rehearsal of GET included, and no other GET.
 func serve(t *testing.T, socket string) {
 	t.Helper()
 	listener, err := net.Listen("unix", socket)
@@ -30,10 +30,19 @@ func serve(t *testing.T, socket string) {
 func converse(conn net.Conn) {
 	defer conn.Close()
 	words := bufio.NewScanner(conn)
+	rehearsing := false
 	for words.Scan() {
 		reply := ""
 		switch strings.ToLower(words.Text()) {
-		case "hello", "info":
+		case "get":
+			if rehearsing {
+				reply = "$-1\r\n"
+			}
+			rehearsing = false
+		case "info":
+			rehearsing = true
+			reply = "-ERR unknown command\r\n"
+		case "hello":
 			reply = "-ERR unknown command\r\n"
 		case "ping":
 			reply = "+PONG\r\n"

@@ -87,6 +87,17 @@ func (f *Former) Due(now time.Duration) (workload.Command, bool) {
 // that the next batch, which may have counted on it, is scanned afresh.
 func (f *Former) Shed() { f.fill = Fill{} }
 
+// Unplan appends what is planned to dst, and forgets it: it will not arrive as
+// planned.
+func (f *Former) Unplan(dst []workload.Command) []workload.Command {
+	for i := range f.planned.n {
+		dst = append(dst, *f.planned.at(i))
+	}
+	f.planned.drop(f.planned.n)
+	f.fill = Fill{}
+	return dst
+}
+
 // Drain ends the arrivals at now, up to which all that is due has been
 // admitted: what is planned will not arrive, and what is queued is ready.
 func (f *Former) Drain(now time.Duration) {

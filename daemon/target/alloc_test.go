@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"soakline/daemon/batch"
 	"soakline/daemon/workload"
 )
 
@@ -13,7 +12,7 @@ import (
 func steady(tb testing.TB, n int) func() {
 	tb.Helper()
 	o := private(tb).Options(usual)
-	conn := open(tb, &o, batch.Pipeline)
+	conn := open(tb, &o)
 	commands := make([]workload.Command, n)
 	key := uint64(0)
 	once := func() {

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"soakline/daemon/batch"
 	"soakline/daemon/workload"
 )
 
@@ -51,7 +50,7 @@ func TestClose(t *testing.T) {
 				if secure != nil {
 					o.TLS = &TLS{CAFile: ca}
 				}
-				conn := open(t, o, batch.Pipeline)
+				conn := open(t, o)
 				if c.cut {
 					go func() {
 						<-wrote
@@ -84,7 +83,7 @@ func TestUnsentNeverArrives(t *testing.T) {
 	o := f.listening(t, "tcp", "127.0.0.1:0")
 	o.WriteTimeout = 50 * time.Millisecond
 	large := workload.NewLayout(workload.Layout{Prefix: "soakline:", Run: "r", Keys: 1000, ValueSize: 64 << 10})
-	conn, err := Open(t.Context(), o, Seat{Layout: large, Counters: large.NewCounters(0, 0)})
+	conn, err := Open(t.Context(), o, Seat{Layout: large, Counters: large.NewCounters(0, 0), Writes: large.NewWrites(1, true)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +126,7 @@ func TestCloseAtRest(t *testing.T) {
 		if err := <-ended; err != io.EOF {
 			t.Errorf("TLS %t: the target saw %v of Control", secure != nil, err)
 		}
-		_ = open(t, o, batch.Pipeline).Close()
+		_ = open(t, o).Close()
 		if err := <-ended; err != io.EOF {
 			t.Errorf("TLS %t: the target saw %v of Conn", secure != nil, err)
 		}

@@ -9,47 +9,57 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"soakline/daemon/batch"
 	"soakline/daemon/workload"
 )
 
-// lastIncrements is how long the counters of a connection that is gone are
+// LastIncrements is how long the counters of a connection that is gone are
 // kept, for increments that it may still have on the way.
-const lastIncrements = time.Minute
+const LastIncrements = time.Minute
 
 // Conn is one connection, which carries one exchange at a time. It is used by
 // one goroutine; only Close may be called by another.
 type Conn struct {
 	layout   *workload.Layout
 	counters *workload.Counters
-	mode     batch.Mode
+	writes   *workload.Writes
 
 	client *redis.Client
 	conn   *redis.Conn
 	pipe   redis.Pipeliner
 	wire   *wire
 
-	slots  []*slot
-	cmds   []redis.Cmder // the slots
-	n      int           // of them, in this exchange
-	broken error         // why the connection is to be replaced
-	lost   bool          // a reply could not be read: none behind it will be
-	before uint64        // bytes written before this exchange
+	slots   []*slot
+	cmds    []redis.Cmder // the slots
+	n       int           // of them, in this exchange
+	broken  error         // why the connection is to be replaced
+	demoted error         // the target's first refusal of a write because it is no master
+	lost    bool          // a reply could not be read: none behind it will be
+	before  uint64        // bytes written before this exchange
+	horizon uint64        // of the writes of this exchange
+	at      string        // where it leads
 }
 
 // Seat says for whom a connection works.
 type Seat struct {
 	Layout   *workload.Layout
 	Counters *workload.Counters // of this connection alone
-	Mode     batch.Mode
-	Counts   bool // whether it will send INCR: its counters are then made
+	Writes   *workload.Writes   // of all connections
+	Counts   bool               // whether it will send INCR: its counters are then made
 }
 
 // Open connects, authenticates and makes the connection's counters; those of
 // the connection before it expire. It ends with ctx.
 func Open(ctx context.Context, o *Options, seat Seat) (*Conn, error) {
-	c := &Conn{layout: seat.Layout, counters: seat.Counters, mode: seat.Mode}
-	c.client = o.client(c.until(ctx, o.dialer()))
+	located := *o
+	c := &Conn{at: o.Address, layout: seat.Layout, counters: seat.Counters, writes: seat.Writes}
+	if o.Locate != nil {
+		located.Locate = func(ctx context.Context) (string, error) {
+			at, err := o.Locate(ctx)
+			c.at = at
+			return at, err
+		}
+	}
+	c.client = located.client(c.until(ctx, located.dialer()))
 	c.conn = c.client.Conn()
 	c.pipe = c.conn.Pipeline()
 	cut := context.AfterFunc(ctx, func() { _ = c.Close() })
@@ -72,11 +82,12 @@ func (c *Conn) begin(ctx context.Context, counts bool) error {
 		return err
 	}
 	pipe := c.conn.Pipeline()
+	pipe.Ping(ctx) // go-redis drops a connection if READONLY is the first reply to a pipeline
 	for _, name := range c.layout.Names(c.counters) {
 		pipe.Set(ctx, name, 0, c.layout.TTL)
 	}
 	for _, name := range c.layout.Previous(c.counters) {
-		pipe.Expire(ctx, name, lastIncrements)
+		pipe.Expire(ctx, name, LastIncrements)
 	}
 	_, err = pipe.Exec(ctx)
 	var refused redis.Error
@@ -94,10 +105,15 @@ func (c *Conn) Prepare(commands []workload.Command) {
 		c.cmds = append(c.cmds, s)
 	}
 	c.n = len(commands)
+	c.horizon = c.writes.Horizon()
 	var ahead uint64
 	for i := range commands {
-		c.slots[i].prepare(commands[i])
-		c.slots[i].ahead = ahead
+		s := c.slots[i]
+		s.prepare(commands[i])
+		s.ahead = ahead
+		if commands[i].Kind == workload.Get {
+			s.floor = c.writes.Floor(commands[i].Key)
+		}
 		ahead += uint64(commands[i].RequestBytes)
 	}
 }
@@ -110,20 +126,12 @@ func (c *Conn) Prepare(commands []workload.Command) {
 func (c *Conn) Exchange(ctx context.Context, written func()) error {
 	c.before = c.wire.written
 	c.wire.onWrite = written
-	var err error
-	if c.mode == batch.Single {
-		err = c.conn.Process(ctx, c.cmds[0])
-	} else {
-		err = c.pipe.BatchProcess(ctx, c.cmds[:c.n]...)
-		if err == nil {
-			_, err = c.pipe.Exec(ctx)
-		}
+	err := c.pipe.BatchProcess(ctx, c.cmds[:c.n]...)
+	if err == nil {
+		_, err = c.pipe.Exec(ctx)
 	}
-	if c.broken == nil && err != nil {
-		var refused redis.Error
-		if !errors.As(err, &refused) {
-			c.broken = err
-		}
+	if c.broken == nil {
+		c.broken = err
 	}
 	if c.broken == nil {
 		c.wire.settle()
@@ -138,12 +146,33 @@ func (c *Conn) Sent() bool { return c.wire.written != c.before }
 // are valid until the next one.
 func (c *Conn) Reply(i int) workload.Reply { return c.slots[i].reply }
 
-// Check judges the reply to commands[i] of the last exchange. Without a reply
-// the command is unsent only if not one byte of it was written.
+// Check judges the reply to commands[i] of the last exchange, once. Without a
+// reply the command is unsent only if not one byte of it was written.
 func (c *Conn) Check(i int, command workload.Command) workload.Outcome {
 	s := c.slots[i]
-	return c.layout.Check(command, s.reply, c.wire.written-c.before > s.ahead, c.counters)
+	outcome := c.layout.Check(command, s.reply, c.wire.written-c.before > s.ahead, c.counters)
+	if command.Version != 0 {
+		c.writes.Wrote(command, outcome, c.horizon)
+	}
+	return outcome
 }
+
+// Lost tells whether the reply to a read, commands[i] of the last exchange,
+// whose outcome is ok, shows that the target has lost a write.
+func (c *Conn) Lost(i int, command workload.Command) bool {
+	s := c.slots[i]
+	return c.writes.Lost(c.layout, command.Key, s.reply.Bytes, s.floor)
+}
+
+// Doubts lists the counters whose increments may have executed without a reply.
+func (c *Conn) Doubts() []workload.Doubt { return c.layout.Doubts(c.counters) }
+
+// Demoted is the target's refusal of a write because it is no master, nil if
+// there was none: its address may by now lead to another server.
+func (c *Conn) Demoted() error { return c.demoted }
+
+// At is the address to which the connection leads.
+func (c *Conn) At() string { return c.at }
 
 // Close ends the connection, and with it an exchange that is under way. It may
 // be called more than once, and by any goroutine.
@@ -172,10 +201,8 @@ func (c *Conn) failure(err error) workload.Reply {
 	var refused redis.Error
 	if errors.As(err, &refused) {
 		code := workload.CodeOf(refused.Error())
-		if code == readOnly {
-			// go-redis gives up such a connection: its address may by now
-			// lead to another server.
-			c.broken = err
+		if code == readOnly && c.demoted == nil {
+			c.demoted = err
 		}
 		return workload.Reply{Kind: workload.Failure, Code: code}
 	}

@@ -28,7 +28,10 @@ func (e *Embedded) Options(o Options) Options {
 
 // Facts of a server that is not real.
 func (e *Embedded) Facts() Facts {
-	return Facts{Server: "embedded", Version: "none", Mode: "standalone", Topology: "standalone", Persistence: "none"}
+	return Facts{
+		Server: "embedded", Version: "none", Mode: "standalone", Role: "master", Topology: "standalone", Persistence: "none",
+		MaxMemory: "0", MaxMemoryPolicy: "noeviction", RunID: "none",
+	}
 }
 
 // Stop ends the server.

@@ -32,15 +32,24 @@ const (
 	Role                      // the target became read-only
 	Handshake                 // TLS was not agreed on
 	MaxClients                // the target has as many clients as it takes
+	Mismatch                  // a wrong reply: those behind it may be other commands'
 )
 
 // Failures lists the names of the failures, indexed by Failure.
 var Failures = []string{
 	"other", "refused", "timeout", "reset", "closed", "unknown_address", "auth", "rejected", "protocol", "role",
-	"tls", "max_clients",
+	"tls", "max_clients", "mismatch",
 }
 
 func (f Failure) String() string { return Failures[f] }
+
+// ErrDemoted is the error of a target that is no master any more, of the class
+// Role.
+var ErrDemoted = errors.New("it is no master")
+
+// ErrMismatch is the error of a connection that brought a wrong reply, of the
+// class Mismatch.
+var ErrMismatch = errors.New("a reply was wrong, and those behind it may be other commands'")
 
 var readOnly = workload.CodeOf("READONLY")
 
@@ -59,6 +68,10 @@ func FailureOf(err error) Failure {
 	var number *strconv.NumError // of a reply's length
 	said := refusalOf(err)
 	switch {
+	case errors.Is(err, ErrDemoted):
+		return Role
+	case errors.Is(err, ErrMismatch):
+		return Mismatch
 	case said != "":
 		code := workload.CodeOf(said)
 		switch {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"soakline/daemon/batch"
 	"soakline/daemon/workload"
 )
 
@@ -117,7 +116,7 @@ func TestTexts(t *testing.T) {
 			f.take(r, 1)
 			_, _ = io.WriteString(conn, c.reply)
 		}
-		conn := open(t, f.options(), batch.Pipeline)
+		conn := open(t, f.options())
 		_, err := exchange(t.Context(), conn, get(1))
 		if err == nil || err.Error() != c.text || foreign(err) != c.foreign {
 			t.Errorf("%q: %v, foreign %t; want %s, %t", c.reply, err, foreign(err), c.text, c.foreign)
@@ -148,7 +147,7 @@ func TestRefused(t *testing.T) {
 	} {
 		o := (&fake{}).options()
 		o.Network, o.Address, o.Dial = c.network, c.address, nil
-		conn, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+		conn, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 		if conn != nil || FailureOf(err) != Refused {
 			t.Errorf("Open of %s is %s: %v", c.address, FailureOf(err), err)
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"soakline/daemon/batch"
 	"soakline/daemon/workload"
 )
 
@@ -66,7 +65,7 @@ func TestReplies(t *testing.T) {
 		{set(5, 7), "+OK\r\n", workload.OK},
 	}
 	f := answering(wrong, right, wrong[:3], right[:2])
-	conn := open(t, f.options(), batch.Pipeline)
+	conn := open(t, f.options())
 	for i, rows := range [][]answered{wrong, right, wrong[:3], right[:2]} {
 		got, err := exchange(t.Context(), conn, commandsOf(rows)...)
 		if want := wanted(rows); !slices.Equal(got, want) || err != nil {
@@ -89,7 +88,7 @@ func TestShortValues(t *testing.T) {
 		{incr(0), ":9223372036854775807\r\n", workload.Mismatch},
 		{get(0), bulk(string(short.AppendValue(nil, 0, 1))), workload.OK},
 	}
-	conn, err := Open(t.Context(), answering(rows).options(), Seat{Layout: short, Counters: short.NewCounters(0, 0)})
+	conn, err := Open(t.Context(), answering(rows).options(), Seat{Layout: short, Counters: short.NewCounters(0, 0), Writes: short.NewWrites(1, true)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +114,7 @@ func TestSingle(t *testing.T) {
 		batches[i] = rows[i : i+1]
 	}
 	f := answering(batches...)
-	conn := open(t, f.options(), batch.Single)
+	conn := open(t, f.options())
 	for _, row := range rows {
 		got, err := exchange(t.Context(), conn, row.command)
 		if got[0] != row.want || err != nil {
@@ -142,7 +141,7 @@ func TestCodes(t *testing.T) {
 		}
 	}
 	rows = append(rows, answered{get(1), "-MADEUP\r\n", workload.ErrorReply})
-	conn := open(t, answering(rows).options(), batch.Pipeline)
+	conn := open(t, answering(rows).options())
 	if got, err := exchange(t.Context(), conn, commandsOf(rows)...); !slices.Equal(got, wanted(rows)) || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -154,29 +153,30 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestReadOnly: the connection is to be replaced, since its address may by now
-// lead to another server; what came back counts.
+// TestReadOnly: the connection says that its address may by now lead to another
+// server, and goes on; what came back counts.
 func TestReadOnly(t *testing.T) {
 	readOnly := answered{set(1, 1), "-READONLY You can't write against a read only replica.\r\n", workload.ErrorReply}
-	for _, mode := range []batch.Mode{batch.Pipeline, batch.Single} {
-		for at := range len(ten) {
-			rows := slices.Insert(slices.Clone(ten), at, readOnly)
-			if mode == batch.Single {
-				rows = []answered{readOnly}
-			}
-			f := answering(rows)
-			conn := open(t, f.options(), mode)
-			got, err := exchange(t.Context(), conn, commandsOf(rows)...)
-			if want := wanted(rows); !slices.Equal(got, want) {
-				t.Errorf("%s: %v, want %v", mode, got, want)
-			}
-			if err == nil || FailureOf(err) != Role {
-				t.Errorf("%s, READONLY at %d: Exchange returned %v", mode, at, err)
-			}
-			_ = conn.Close()
-			if sent := f.taken(t); len(sent) != len(rows) {
-				t.Errorf("%s: %d commands were sent", mode, len(sent))
-			}
+	for at := range len(ten) {
+		rows := slices.Insert(slices.Clone(ten), at, readOnly)
+		f := answering(rows, ten[:1])
+		conn := open(t, f.options())
+		if err := conn.Demoted(); err != nil {
+			t.Errorf("demoted at once: %v", err)
+		}
+		got, err := exchange(t.Context(), conn, commandsOf(rows)...)
+		if want := wanted(rows); !slices.Equal(got, want) || err != nil {
+			t.Errorf("READONLY at %d: %v, %v; want %v", at, got, err, want)
+		}
+		if err := conn.Demoted(); FailureOf(err) != Role {
+			t.Errorf("READONLY at %d: the connection is demoted by %v", at, err)
+		}
+		if got, err := exchange(t.Context(), conn, ten[0].command); got[0] != workload.OK || err != nil {
+			t.Errorf("READONLY at %d: after it %v, %v", at, got, err)
+		}
+		_ = conn.Close()
+		if sent := f.taken(t); len(sent) != len(rows)+1 {
+			t.Errorf("READONLY at %d: %d commands were sent", at, len(sent))
 		}
 	}
 }
@@ -196,13 +196,13 @@ func TestReadOnlyThenLost(t *testing.T) {
 			f.take(r, 3)
 			_, _ = io.WriteString(conn, c.stream)
 		}
-		conn := open(t, f.options(), batch.Pipeline)
+		conn := open(t, f.options())
 		got, err := exchange(t.Context(), conn, set(1, 1), get(1), get(2))
 		if want := []workload.Outcome{workload.ErrorReply, c.want, workload.Uncertain}; !slices.Equal(got, want) {
 			t.Errorf("%q: %v, want %v", c.stream, got, want)
 		}
-		if err == nil || FailureOf(err) != Role {
-			t.Errorf("%q: Exchange returned %v", c.stream, err)
+		if err == nil || FailureOf(conn.Demoted()) != Role {
+			t.Errorf("%q: Exchange returned %v, and the connection is demoted by %v", c.stream, err, conn.Demoted())
 		}
 	}
 }
@@ -240,7 +240,7 @@ func TestForeign(t *testing.T) {
 				{incr(4), ":1\r\n", workload.Uncertain},
 			}
 			f := answering(rows)
-			conn := open(t, f.options(), batch.Pipeline)
+			conn := open(t, f.options())
 			got, err := exchange(t.Context(), conn, commandsOf(rows)...)
 			if !slices.Equal(got, wanted(rows)) {
 				t.Errorf("%s answered by %q: %v, want %v", command.Kind, c.reply, got, wanted(rows))

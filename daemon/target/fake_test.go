@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"soakline/daemon/batch"
 	"soakline/daemon/workload"
 )
 
@@ -227,9 +226,9 @@ func bulk(s string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(s), s) }
 func value(key, version uint64) string { return bulk(string(layout.AppendValue(nil, key, version))) }
 
 // open opens a connection with counters of its own and closes it with the test.
-func open(t testing.TB, o *Options, mode batch.Mode) *Conn {
+func open(t testing.TB, o *Options) *Conn {
 	t.Helper()
-	conn, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Mode: mode})
+	conn, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"soakline/daemon/batch"
 	"soakline/daemon/workload"
 )
 
@@ -52,7 +51,7 @@ func TestDismissed(t *testing.T) {
 
 func dismissed(t *testing.T, o *Options, text string, want Failure, hint string) {
 	t.Helper()
-	_, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+	_, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 	if err == nil || FailureOf(err) != want || err.Error() != "open "+o.Address+": "+text || o.Hint(err) != hint {
 		t.Errorf("Open: %v", err)
 	}
@@ -61,7 +60,7 @@ func dismissed(t *testing.T, o *Options, text string, want Failure, hint string)
 	if err := c.Ping(t.Context()); err == nil || FailureOf(err) != want || err.Error() != text {
 		t.Errorf("Ping: %v", err)
 	}
-	if _, err := c.Facts(t.Context()); err == nil || FailureOf(err) != want {
+	if _, _, err := c.Facts(t.Context()); err == nil || FailureOf(err) != want {
 		t.Errorf("Facts: %v", err)
 	}
 }
@@ -96,7 +95,7 @@ func TestDismissedAtOnce(t *testing.T) {
 				<-closed
 				return conn, err
 			}
-			_, err = Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+			_, err = Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 			if err == nil || FailureOf(err) != MaxClients {
 				t.Errorf("Open: %v", err)
 			}
@@ -130,7 +129,7 @@ func TestUnversed(t *testing.T) {
 				}
 				o := f.options()
 				o.Protocol, o.Username, o.Password, o.Database = protocol, "u", "p", 3
-				conn := open(t, o, batch.Pipeline)
+				conn := open(t, o)
 				for range 2 {
 					if got, err := exchange(t.Context(), conn, set(1, 1)); got[0] != workload.OK || err != nil {
 						t.Errorf("%s, %v", got[0], err)
@@ -159,7 +158,7 @@ func TestUnversed(t *testing.T) {
 func TestHangsUp(t *testing.T) {
 	f := &fake{answers: map[string]string{"hello": ""}}
 	o := f.listening(t, "tcp", "127.0.0.1:0")
-	_, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+	_, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 	for _, err := range []error{err, control(t, *o).Ping(t.Context())} {
 		if err == nil || FailureOf(err) != Closed || !strings.Contains(err.Error(), "closed the connection on HELLO: ") {
 			t.Errorf("%v", err)

@@ -30,7 +30,7 @@ func TestLocate(t *testing.T) {
 		return fmt.Sprintf("10.0.0.%d:6379", located), nil
 	}
 	for range 2 {
-		open(t, o, 0)
+		open(t, o)
 	}
 	c := control(t, *o)
 	for range 2 { // over one connection
@@ -43,7 +43,7 @@ func TestLocate(t *testing.T) {
 	}
 	lost := errors.New("nowhere")
 	o.Locate = func(context.Context) (string, error) { return "10.0.0.9:6379", lost }
-	_, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+	_, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 	if !errors.Is(err, lost) || err.Error() != "open the master: locate the target: nowhere" {
 		t.Errorf("%v", err)
 	}
@@ -72,7 +72,7 @@ func TestLocateInTime(t *testing.T) {
 				defer cancel()
 				defer time.AfterFunc(c.cancel, cancel).Stop()
 				begin := time.Now()
-				_, err := Open(ctx, o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+				_, err := Open(ctx, o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 				if took := time.Since(begin); took != c.took || !caused(err, c.want) {
 					t.Errorf("%v after %v; want %v after %v", err, took, c.want, c.took)
 				}
@@ -94,11 +94,11 @@ func TestLocateBySentinels(t *testing.T) {
 	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		return servers[address](ctx, network, address)
 	}
-	open(t, o, 0)
+	open(t, o)
 	script.mu.Lock()
 	script.answers = map[string]string{"b": at("10.0.0.2", "6379")}
 	script.mu.Unlock()
-	open(t, o, 0)
+	open(t, o)
 	if old.dials != 1 || fresh.dials != 1 {
 		t.Errorf("connected %d times to the old master, %d times to the new one", old.dials, fresh.dials)
 	}

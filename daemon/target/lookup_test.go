@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"soakline/daemon/batch"
 	"soakline/daemon/workload"
 )
 
@@ -106,7 +105,7 @@ func TestNameMoves(t *testing.T) {
 			address := netip.MustParseAddr(at.address)
 			n.now.Store(&address)
 		}
-		conn, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Mode: batch.Pipeline})
+		conn, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 		if at.address == "" {
 			if err == nil || FailureOf(err) != Unknown || o.Hint(err) != "is the name right, and does this machine's DNS answer?" {
 				t.Errorf("without the name: %v", err)

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"soakline/daemon/batch"
 	"soakline/daemon/workload"
 )
 
@@ -69,38 +68,28 @@ func streamSize(rows []answered) int {
 
 // TestCut breaks the connection after every byte of the reply stream.
 func TestCut(t *testing.T) {
-	batches := []struct {
-		mode batch.Mode
-		rows []answered
-	}{
-		{batch.Pipeline, ten},
-		{batch.Pipeline, ten[:1]},
-		{batch.Single, ten[0:1]},
-		{batch.Single, ten[1:2]},
-		{batch.Single, ten[2:3]},
-		{batch.Single, ten[3:4]},
-		{batch.Single, ten[4:5]},
-		{batch.Single, ten[5:6]},
-		{batch.Single, ten[6:7]},
+	batches := [][]answered{ten}
+	for i := range ten[:7] {
+		batches = append(batches, ten[i:i+1])
 	}
-	for _, b := range batches {
-		for n := range streamSize(b.rows) + 1 {
-			stream, want, whole := cutAt(b.rows, n)
+	for _, rows := range batches {
+		for n := range streamSize(rows) + 1 {
+			stream, want, whole := cutAt(rows, n)
 			f := &fake{}
 			f.play = func(conn net.Conn, r *bufio.Reader) {
-				f.take(r, len(b.rows))
+				f.take(r, len(rows))
 				_, _ = io.WriteString(conn, stream)
 			}
-			conn := open(t, f.options(), b.mode)
-			call := fmt.Sprintf("%s of %d, cut after %q", b.mode, len(b.rows), stream)
-			got, err := exchange(t.Context(), conn, commandsOf(b.rows)...)
+			conn := open(t, f.options())
+			call := fmt.Sprintf("%d commands, cut after %q", len(rows), stream)
+			got, err := exchange(t.Context(), conn, commandsOf(rows)...)
 			if !slices.Equal(got, want) {
 				t.Errorf("%s: %v, want %v", call, got, want)
 			}
 			if whole != (err == nil) || err != nil && FailureOf(err) != Closed {
 				t.Errorf("%s: Exchange returned %v", call, err)
 			}
-			if sent := f.taken(t); len(sent) != len(b.rows) {
+			if sent := f.taken(t); len(sent) != len(rows) {
 				t.Errorf("%s: %d commands were sent", call, len(sent))
 			}
 			again, err := exchange(t.Context(), conn, get(1))
@@ -128,7 +117,7 @@ func TestClosedBetweenExchanges(t *testing.T) {
 				_ = conn.Close()
 				close(closed)
 			}}
-			conn := open(t, f.listening(t, c.network, c.address), batch.Pipeline)
+			conn := open(t, f.listening(t, c.network, c.address))
 			<-closed
 			got, err := exchange(t.Context(), conn, get(1), set(2, 1))
 			if want := slices.Repeat([]workload.Outcome{c.want}, 2); !slices.Equal(got, want) {
@@ -152,7 +141,7 @@ func TestWrite(t *testing.T) {
 		f := &fake{play: func(conn net.Conn, _ *bufio.Reader) {
 			_, _ = io.ReadFull(conn, make([]byte, n))
 		}}
-		conn := open(t, f.options(), batch.Pipeline)
+		conn := open(t, f.options())
 		var want []workload.Outcome
 		ahead := 0
 		for _, row := range ten {
@@ -175,29 +164,27 @@ func TestWrite(t *testing.T) {
 // TestWritten is told of the first bytes that got out, once and before any
 // reply, and of nothing else.
 func TestWritten(t *testing.T) {
-	for _, mode := range []batch.Mode{batch.Pipeline, batch.Single} {
-		told := make(chan struct{}, 2)
-		f := &fake{}
-		f.play = func(conn net.Conn, r *bufio.Reader) {
-			f.take(r, 1)
-			<-told
-			_, _ = io.WriteString(conn, value(1, 1))
-		}
-		conn := open(t, f.options(), mode)
-		conn.Prepare([]workload.Command{get(1)})
-		if err := conn.Exchange(t.Context(), func() { told <- struct{}{} }); err != nil {
-			t.Errorf("%s: %v", mode, err)
-		}
-		if len(told) != 0 {
-			t.Errorf("%s: told more than once", mode)
-		}
-		f.taken(t)
-		conn.Prepare([]workload.Command{get(1)})
-		if err := conn.Exchange(t.Context(), func() { t.Errorf("%s: told of a write that failed", mode) }); err == nil {
-			t.Errorf("%s: the target is gone, and the exchange has no error", mode)
-		}
-		_ = conn.Close()
+	told := make(chan struct{}, 2)
+	f := &fake{}
+	f.play = func(conn net.Conn, r *bufio.Reader) {
+		f.take(r, 1)
+		<-told
+		_, _ = io.WriteString(conn, value(1, 1))
 	}
+	conn := open(t, f.options())
+	conn.Prepare([]workload.Command{get(1)})
+	if err := conn.Exchange(t.Context(), func() { told <- struct{}{} }); err != nil {
+		t.Errorf("%v", err)
+	}
+	if len(told) != 0 {
+		t.Errorf("told more than once")
+	}
+	f.taken(t)
+	conn.Prepare([]workload.Command{get(1)})
+	if err := conn.Exchange(t.Context(), func() { t.Errorf("told of a write that failed") }); err == nil {
+		t.Errorf("the target is gone, and the exchange has no error")
+	}
+	_ = conn.Close()
 }
 
 // TestReadTimeout is exact: the time is that of all replies of an exchange, so
@@ -215,7 +202,7 @@ func TestReadTimeout(t *testing.T) {
 					}
 					f.take(r, endless)
 				}
-				conn := open(t, f.options(), batch.Pipeline)
+				conn := open(t, f.options())
 				begin := time.Now()
 				got, err := exchange(t.Context(), conn, commandsOf(ten)...)
 				if took := time.Since(begin); took != time.Second {
@@ -245,7 +232,7 @@ func TestWriteTimeout(t *testing.T) {
 		f := &fake{play: func(net.Conn, *bufio.Reader) { <-deaf }}
 		o := f.options()
 		o.WriteTimeout = 300 * time.Millisecond
-		conn := open(t, o, batch.Pipeline)
+		conn := open(t, o)
 		begin := time.Now()
 		got, err := exchange(t.Context(), conn, get(1), incr(2))
 		if took := time.Since(begin); took != o.WriteTimeout || FailureOf(err) != Timeout {
@@ -270,7 +257,7 @@ func TestCloseUnderWay(t *testing.T) {
 	}
 	o := f.listening(t, "tcp", "127.0.0.1:0")
 	o.ReadTimeout = time.Minute
-	conn := open(t, o, batch.Pipeline)
+	conn := open(t, o)
 	go func() {
 		<-taken
 		_ = conn.Close()
@@ -284,14 +271,64 @@ func TestCloseUnderWay(t *testing.T) {
 
 // TestExchangeAfterClose: nothing is sent.
 func TestExchangeAfterClose(t *testing.T) {
-	for _, mode := range []batch.Mode{batch.Pipeline, batch.Single} {
-		f := &fake{}
-		f.play = func(_ net.Conn, r *bufio.Reader) { f.take(r, endless) }
-		conn := open(t, f.listening(t, "tcp", "127.0.0.1:0"), mode)
-		_ = conn.Close()
-		got, err := exchange(t.Context(), conn, get(1))
-		if got[0] != workload.Unsent || FailureOf(err) != Closed {
-			t.Errorf("%s: %s, FailureOf(%v) = %s", mode, got[0], err, FailureOf(err))
+	f := &fake{}
+	f.play = func(_ net.Conn, r *bufio.Reader) { f.take(r, endless) }
+	conn := open(t, f.listening(t, "tcp", "127.0.0.1:0"))
+	_ = conn.Close()
+	got, err := exchange(t.Context(), conn, get(1))
+	if got[0] != workload.Unsent || FailureOf(err) != Closed {
+		t.Errorf("%s, FailureOf(%v) = %s", got[0], err, FailureOf(err))
+	}
+}
+
+// TestLostWrite: a read that returns less than what was acknowledged before it
+// was sent.
+func TestLostWrite(t *testing.T) {
+	rows := []answered{
+		{set(1, 7), "+OK\r\n", workload.OK},
+		{get(1), value(1, 7), workload.OK},
+		{get(1), value(1, 6), workload.OK},
+		{get(1), value(1, 6), workload.OK},
+		{get(2), value(2, 6), workload.OK},
+		{get(1), "$-1\r\n", workload.OK},
+		{get(1), value(2, 6), workload.Mismatch},
+	}
+	var batches [][]answered
+	for i := range rows {
+		batches = append(batches, rows[i:i+1])
+	}
+	conn := open(t, answering(batches...).options())
+	for i, row := range rows {
+		conn.writes.Take(0, []workload.Command{row.command})
+		got, err := exchange(t.Context(), conn, row.command)
+		conn.writes.Settle(0)
+		if got[0] != row.want || err != nil {
+			t.Errorf("%d: %s, %v; want %s", i, got[0], err, row.want)
 		}
+		lost := row.command.Kind == workload.Get && got[0] == workload.OK && conn.Lost(0, row.command)
+		if lost != (i == 2) {
+			t.Errorf("%d: a write is lost: %t", i, lost)
+		}
+	}
+}
+
+// TestDoubts: increments without a reply are in doubt once they were written.
+func TestDoubts(t *testing.T) {
+	f := &fake{}
+	f.play = func(conn net.Conn, r *bufio.Reader) {
+		f.take(r, 4)
+		_, _ = io.WriteString(conn, ":1\r\n:2\r\n")
+	}
+	conn := open(t, f.options())
+	if doubts := conn.Doubts(); doubts != nil {
+		t.Errorf("in doubt at once: %v", doubts)
+	}
+	_, _ = exchange(t.Context(), conn, incr(3), incr(3), incr(3), incr(4))
+	want := []workload.Doubt{
+		{Name: layout.Counter(conn.counters, 3), Known: 2, Count: 1},
+		{Name: layout.Counter(conn.counters, 4), Known: 0, Count: 1},
+	}
+	if got := conn.Doubts(); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

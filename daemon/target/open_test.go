@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"slices"
 	"sync/atomic"
@@ -11,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"soakline/daemon/batch"
 	"soakline/daemon/workload"
 )
 
@@ -42,6 +42,7 @@ func TestHandshake(t *testing.T) {
 				{"hello", "2", "auth", "u", "p"},
 				{"select", "3"},
 				{"ping"},
+				{"ping"},
 				{"set", "soakline:r:c00050000000700", "0", "ex", "60"},
 				{"set", "soakline:r:c00050000000701", "0", "ex", "60"},
 				{"expire", "soakline:r:c00050000000600", "60"},
@@ -50,7 +51,7 @@ func TestHandshake(t *testing.T) {
 		},
 		{
 			name: "counters without a TTL", options: Options{Protocol: 2}, seat: Seat{Layout: forever, Counts: true},
-			want: [][]string{{"hello", "2"}, {"ping"}, {"set", "soakline:r:c00050000000700", "0"}, {"expire", "soakline:r:c00050000000600", "60"}},
+			want: [][]string{{"hello", "2"}, {"ping"}, {"ping"}, {"set", "soakline:r:c00050000000700", "0"}, {"expire", "soakline:r:c00050000000600", "60"}},
 		},
 		{
 			name: "no HELLO", options: Options{Protocol: 3, Username: "u", Password: "p", Database: 1},
@@ -67,7 +68,7 @@ func TestHandshake(t *testing.T) {
 			f := &fake{noHello: c.noHello}
 			o := f.options()
 			o.Protocol, o.Username, o.Password, o.Database = c.options.Protocol, c.options.Username, c.options.Password, c.options.Database
-			c.seat.Counters = c.seat.Layout.NewCounters(5, 7)
+			c.seat.Counters, c.seat.Writes = c.seat.Layout.NewCounters(5, 7), c.seat.Layout.NewWrites(1, true)
 			conn, err := Open(t.Context(), o, c.seat)
 			if err != nil {
 				t.Fatal(err)
@@ -136,7 +137,7 @@ func TestOpenEnds(t *testing.T) {
 				}
 				ctx := c.ctx(t)
 				begin := time.Now()
-				conn, err := Open(ctx, o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+				conn, err := Open(ctx, o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 				if took := time.Since(begin); took != c.took {
 					t.Errorf("took %v, want %v", took, c.took)
 				}
@@ -164,7 +165,7 @@ func TestOpenDialsOnce(t *testing.T) {
 			dials.Add(1)
 			return nil, errors.New("no way")
 		}
-		if _, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)}); err == nil {
+		if _, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)}); err == nil {
 			t.Error("opened")
 		}
 		time.Sleep(time.Minute)
@@ -177,23 +178,33 @@ func TestOpenDialsOnce(t *testing.T) {
 // TestOpenRefused: a target that refuses the counters is still loaded, since
 // its refusals are what there is to see; one that refuses PING is not.
 func TestOpenRefused(t *testing.T) {
-	refuse := &fake{play: func(conn net.Conn, r *bufio.Reader) {
-		for {
-			if _, err := readRequest(r); err != nil {
-				return
-			}
-			_, _ = conn.Write([]byte("-OOM command not allowed when used memory > 'maxmemory'.\r\n"))
-		}
-	}}
 	small := workload.NewLayout(workload.Layout{Prefix: "soakline:", Run: "r", Keys: 3, ValueSize: 8})
-	conn, err := Open(t.Context(), refuse.options(), Seat{Layout: small, Counters: small.NewCounters(0, 0), Counts: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	got, err := exchange(t.Context(), conn, incr(0))
-	if got[0] != workload.ErrorReply || err != nil {
-		t.Errorf("%s, %v", got[0], err)
+	for _, text := range []string{
+		"OOM command not allowed when used memory > 'maxmemory'.",
+		"READONLY You can't write against a read only replica.",
+	} {
+		refuse := &fake{play: func(conn net.Conn, r *bufio.Reader) {
+			for {
+				q, err := readRequest(r)
+				if err != nil {
+					return
+				}
+				reply := "-" + text
+				if q.args[0] == "ping" {
+					reply = "+PONG"
+				}
+				_, _ = io.WriteString(conn, reply+"\r\n")
+			}
+		}}
+		conn, err := Open(t.Context(), refuse.options(), Seat{Layout: small, Counters: small.NewCounters(0, 0), Writes: small.NewWrites(1, true), Counts: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := exchange(t.Context(), conn, incr(0))
+		if got[0] != workload.ErrorReply || err != nil {
+			t.Errorf("%s: %s, %v", text, got[0], err)
+		}
+		_ = conn.Close()
 	}
 }
 
@@ -205,7 +216,7 @@ func TestIPv6(t *testing.T) {
 		_ = listener.Close()
 	}
 	rows := []answered{{get(1), "$-1\r\n", workload.OK}}
-	conn := open(t, answering(rows).listening(t, "tcp", "[::1]:0"), batch.Pipeline)
+	conn := open(t, answering(rows).listening(t, "tcp", "[::1]:0"))
 	if got, err := exchange(t.Context(), conn, get(1)); got[0] != workload.OK || err != nil {
 		t.Errorf("%s, %v", got[0], err)
 	}

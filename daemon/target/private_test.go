@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"soakline/daemon/batch"
 	"soakline/daemon/workload"
 )
 
@@ -76,7 +75,7 @@ func TestPrivateRestart(t *testing.T) {
 	p := private(t)
 	o := p.Options(usual)
 	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
-		conn := open(t, &o, batch.Single)
+		conn := open(t, &o)
 		if got, err := exchange(t.Context(), conn, set(1, 1)); got[0] != workload.OK || err != nil {
 			t.Fatalf("%s, %v", got[0], err)
 		}

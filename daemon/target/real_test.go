@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"soakline/daemon/batch"
 	"soakline/daemon/workload"
 )
 
@@ -32,20 +31,20 @@ func TestServers(t *testing.T) {
 	}
 	for _, server := range servers {
 		for protocol := 2; protocol <= 3; protocol++ {
-			for _, mode := range []batch.Mode{batch.Pipeline, batch.Single} {
-				t.Run(fmt.Sprintf("%s, protocol %d, %s", server.name, protocol, mode), func(t *testing.T) {
+			for _, size := range []int{1, 10} {
+				t.Run(fmt.Sprintf("%s, protocol %d, %d a batch", server.name, protocol, size), func(t *testing.T) {
 					o := server.options(t)
 					o.Protocol = protocol
-					load(t, o, mode)
+					load(t, o, size)
 				})
 			}
 		}
 	}
 }
 
-func load(t *testing.T, o Options, mode batch.Mode) {
+func load(t *testing.T, o Options, size int) {
 	counters := layout.NewCounters(1, 1)
-	conn, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: counters, Mode: mode, Counts: true})
+	conn, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: counters, Writes: layout.NewWrites(1, true), Counts: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,10 +63,6 @@ func load(t *testing.T, o Options, mode batch.Mode) {
 		{get(1), string(layout.AppendValue(nil, 1, 6))},
 		{get(4), ""},
 		{incr(2), "3"},
-	}
-	size := 1
-	if mode == batch.Pipeline {
-		size = len(steps)
 	}
 	for part := range slices.Chunk(steps, size) {
 		var commands []workload.Command
@@ -97,7 +92,7 @@ func load(t *testing.T, o Options, mode batch.Mode) {
 func TestErrorReplies(t *testing.T) {
 	o := private(t).Options(usual)
 	c := control(t, o)
-	conn := open(t, &o, batch.Pipeline)
+	conn := open(t, &o)
 	c.client.LPush(t.Context(), layout.Key(1), "a list")
 	c.client.ConfigSet(t.Context(), "maxmemory", "1")
 	got, err := exchange(t.Context(), conn, get(2), get(1), set(3, 1), get(2))
@@ -138,7 +133,7 @@ func TestUsers(t *testing.T) {
 	} {
 		for protocol := 2; protocol <= 3; protocol++ {
 			o.Username, o.Password, o.Protocol = c.user, c.password, protocol
-			conn, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+			conn, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 			if c.want != (err == nil) || err != nil && FailureOf(err) != Auth {
 				t.Errorf("user %q, password %q: %v", c.user, c.password, err)
 			}
@@ -157,7 +152,7 @@ func TestDatabase(t *testing.T) {
 	o := private(t).Options(usual)
 	admin := control(t, o) // in database 0
 	o.Database = 3
-	conn := open(t, &o, batch.Pipeline)
+	conn := open(t, &o)
 	if got, err := exchange(t.Context(), conn, set(1, 1)); got[0] != workload.OK || err != nil {
 		t.Errorf("%s, %v", got[0], err)
 	}
@@ -165,7 +160,7 @@ func TestDatabase(t *testing.T) {
 		t.Errorf("database 0 holds %d keys: %v", n, err)
 	}
 	o.Database = 99
-	if _, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)}); FailureOf(err) != Rejected {
+	if _, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)}); FailureOf(err) != Rejected {
 		t.Errorf("database 99: %v", err)
 	}
 }

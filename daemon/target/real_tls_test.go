@@ -1,66 +1,23 @@
 package target
 
 import (
-	"context"
 	"net"
-	"os"
-	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"soakline/daemon/batch"
+	"soakline/daemon/servertest"
 )
 
 // secured starts a real server that speaks TLS and demands certificates of a,
 // and returns its address.
 func secured(t *testing.T, a *authority) string {
 	t.Helper()
-	binary, err := exec.LookPath("redis-server")
-	if err != nil {
-		binary, err = exec.LookPath("valkey-server")
-	}
-	if err != nil && os.Getenv("SOAKLINE_REQUIRE_SERVER") != "1" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := strconv.Itoa(freePort(t))
-	address := net.JoinHostPort("127.0.0.1", port)
 	f := newFiles(t)
 	cert, key := f.pair("server", a.issue(t, loopback))
-	var log tail
-	ctx, cancel := context.WithCancel(context.Background())
-	server := exec.CommandContext(ctx, binary, "--port", "0", "--tls-port", port, "--bind", "127.0.0.1",
+	return servertest.Start(t, servertest.Options{TLS: true, Args: []string{
 		"--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", f.write("ca", a.pem), "--tls-auth-clients", "yes",
-		"--dir", f.dir, "--save", "", "--appendonly", "no", "--daemonize", "no")
-	server.Stdout, server.Stderr, server.SysProcAttr = &log, &log, childAttributes()
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = server.Wait()
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-ended
-	})
-	for {
-		conn, err := net.Dial("tcp", address)
-		if err == nil {
-			_ = conn.Close()
-			return address
-		}
-		select {
-		case <-ended:
-			t.Fatalf("%s: %s", binary, log.String()) // perhaps it is built without TLS
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	}}).Address
 }
 
 // TestRealTLS loads a real server over TLS in every way, and meets its
@@ -75,9 +32,9 @@ func TestRealTLS(t *testing.T) {
 	ours.CertFile, ours.KeyFile = f.pair("client", a.issue(t, subject{}))
 	o.TLS = &ours
 	for protocol := 2; protocol <= 3; protocol++ {
-		for _, mode := range []batch.Mode{batch.Pipeline, batch.Single} {
+		for _, size := range []int{1, 10} {
 			o.Protocol = protocol
-			load(t, o, mode)
+			load(t, o, size)
 			if n, err := control(t, o).Remove(t.Context()); n == 0 || err != nil {
 				t.Errorf("removed %d keys: %v", n, err)
 			}
@@ -99,7 +56,7 @@ func TestRealTLS(t *testing.T) {
 	} {
 		o.TLS = c.tls
 		for range 5 { // whoever is first
-			_, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+			_, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 			for _, err := range []error{err, control(t, o).Ping(t.Context())} {
 				if err == nil || FailureOf(err) != Handshake || o.Hint(err) != c.hint {
 					t.Errorf("%s: %v", c.name, err)
@@ -109,7 +66,7 @@ func TestRealTLS(t *testing.T) {
 	}
 
 	o.TLS = nil
-	_, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+	_, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 	if f := FailureOf(err); f != Closed && f != Reset || !strings.Contains(o.Hint(err), "expects TLS") {
 		t.Errorf("without TLS: %v", err)
 	}
@@ -119,17 +76,18 @@ func TestRealTLS(t *testing.T) {
 func TestRealMaxClients(t *testing.T) {
 	o := private(t).Options(usual)
 	admin := control(t, o)
-	port := strconv.Itoa(freePort(t))
+	address := servertest.FreeAddress(t)
+	_, port, _ := net.SplitHostPort(address)
 	for _, setting := range [][2]string{{"port", port}, {"maxclients", "1"}} {
 		if err := admin.client.ConfigSet(t.Context(), setting[0], setting[1]).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	tcp := o
-	tcp.Network, tcp.Address = "tcp", net.JoinHostPort("127.0.0.1", port)
+	tcp.Network, tcp.Address = "tcp", address
 	for _, o := range []Options{o, tcp} {
 		for range 10 { // whoever is first
-			_, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+			_, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 			for _, err := range []error{err, control(t, o).Ping(t.Context())} {
 				if err == nil || FailureOf(err) != MaxClients {
 					t.Errorf("%s: %v", o.Network, err)
@@ -145,7 +103,7 @@ func TestRealWithoutTLS(t *testing.T) {
 	o := private(t).Options(usual)
 	o.TLS = &TLS{InsecureSkipVerify: true}
 	o.DialTimeout = 100 * time.Millisecond // it may wait for an end of line
-	_, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+	_, err := Open(t.Context(), &o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 	if err == nil || FailureOf(err) == Other || !strings.Contains(o.Hint(err), "does not speak TLS") {
 		t.Errorf("%v", err)
 	}

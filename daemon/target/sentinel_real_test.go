@@ -3,101 +3,27 @@ package target
 import (
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"soakline/daemon/batch"
+	"soakline/daemon/servertest"
 	"soakline/daemon/workload"
 )
 
-// process is a server of the test's own on a loopback port, which ends with the
-// test.
+// process is a server of the test's own, and how to speak to it.
 type process struct {
-	address string
-	options Options // to speak to it
-
-	cmd  *exec.Cmd
-	log  tail
-	done chan struct{} // closed when it has ended
+	*servertest.Server
+	options Options
 }
 
-// launch starts a server with a configuration file of its own, which begins
-// with what all have, and waits until it answers. A port that somebody else
-// took in the meantime is replaced.
+// launch starts one and waits until it answers.
 func launch(t *testing.T, config, password string, args ...string) *process {
 	t.Helper()
-	binary := serverBinary(t)
-	var p *process
-	for range 3 {
-		dir := t.TempDir()
-		port := freePort(t)
-		path := filepath.Join(dir, "conf") // a sentinel writes into it
-		config := fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\ndaemonize no\n%s", port, dir, config)
-		if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		p = &process{
-			address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
-			options: usual,
-			cmd:     exec.Command(binary, append([]string{path}, args...)...),
-			done:    make(chan struct{}),
-		}
-		p.options.Network, p.options.Address = "tcp", p.address
-		p.options.Username, p.options.Password, p.options.Database = "", password, 0
-		p.cmd.Stdout, p.cmd.Stderr, p.cmd.SysProcAttr = &p.log, &p.log, childAttributes()
-		started := make(chan error, 1)
-		go p.run(started)
-		if err := <-started; err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(p.kill)
-		if p.answers(t) {
-			return p
-		}
-	}
-	t.Fatalf("%s does not answer at %s: %s", binary, p.address, p.log.String())
-	return nil
-}
-
-// run owns the thread that starts the process, with which it is to die.
-func (p *process) run(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := p.cmd.Start()
-	started <- err
-	if err == nil {
-		_ = p.cmd.Wait() // it is killed
-		close(p.done)
-	}
-}
-
-// kill ends the process by its pid and waits for its end; it may have ended.
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
-	<-p.done
-}
-
-// answers waits until the server answers, it and no other at its port, and
-// tells whether it ever will.
-func (p *process) answers(t *testing.T) (does bool) {
-	itself := p.tells(t, fmt.Sprintf("process_id:%d\r\n", p.cmd.Process.Pid))
-	until(t, func() bool {
-		does = itself()
-		select {
-		case <-p.done:
-			return true
-		default:
-			return does
-		}
-	})
-	return does
+	p := &process{Server: servertest.Start(t, servertest.Options{Config: config, Args: args}), options: usual}
+	p.options.Network, p.options.Address = "tcp", p.Address
+	p.options.Username, p.options.Password, p.options.Database = "", password, 0
+	return p
 }
 
 // ask sends a command over a connection of its own, and returns what the reply
@@ -133,32 +59,6 @@ func until(t *testing.T, done func() bool) bool {
 	return true
 }
 
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
-}
-
-// serverBinary finds a server. Where none is installed the test is skipped, or
-// fails if SOAKLINE_REQUIRE_SERVER=1.
-func serverBinary(t *testing.T) string {
-	t.Helper()
-	for _, name := range servers {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("SOAKLINE_REQUIRE_SERVER") != "1" {
-		t.Skip(ErrNoServer)
-	}
-	t.Fatal(ErrNoServer)
-	return ""
-}
-
 // replicated is a master with one replica, watched by three sentinels that know
 // it as m, and each other.
 type replicated struct {
@@ -169,12 +69,12 @@ type replicated struct {
 // replicate starts them; password is that of the sentinels, "" for none.
 func replicate(t *testing.T, password string) *replicated {
 	t.Helper()
-	const server = "save \"\"\nappendonly no\nrepl-diskless-sync-delay 0\n"
+	const server = "repl-diskless-sync-delay 0\n"
 	r := &replicated{master: launch(t, server, "")}
-	host, port, _ := net.SplitHostPort(r.master.address)
+	host, port, _ := net.SplitHostPort(r.master.Address)
 	r.replica = launch(t, server+fmt.Sprintf("replicaof %s %s\n", host, port), "")
 	if !until(t, r.replica.tells(t, "master_link_status:up")) {
-		t.Fatalf("the replica does not follow: %s", r.replica.log.String())
+		t.Fatal("the replica does not follow")
 	}
 	config := fmt.Sprintf("sentinel monitor m %s %s 2\n", host, port) +
 		"sentinel down-after-milliseconds m 500\nsentinel failover-timeout m 3000\nsentinel parallel-syncs m 1\n"
@@ -185,8 +85,8 @@ func replicate(t *testing.T, password string) *replicated {
 		r.sentinels = append(r.sentinels, launch(t, config, password, "--sentinel"))
 	}
 	for _, s := range r.sentinels {
-		if !until(t, s.tells(t, "status=ok,address="+r.master.address+",slaves=1,sentinels=3")) {
-			t.Fatalf("the sentinels do not find each other: %s", s.log.String())
+		if !until(t, s.tells(t, "status=ok,address="+r.master.Address+",slaves=1,sentinels=3")) {
+			t.Fatal("the sentinels do not find each other")
 		}
 	}
 	return r
@@ -195,7 +95,7 @@ func replicate(t *testing.T, password string) *replicated {
 // addresses of the sentinels.
 func (r *replicated) addresses() (all []string) {
 	for _, s := range r.sentinels {
-		all = append(all, s.address)
+		all = append(all, s.Address)
 	}
 	return all
 }
@@ -203,12 +103,7 @@ func (r *replicated) addresses() (all []string) {
 // TestFailover: what is dialled once the master has moved is the replica, which
 // has become it, whether the old one died or lives on.
 func TestFailover(t *testing.T) {
-	crash := func(t *testing.T, r *replicated) {
-		if err := syscall.Kill(r.master.cmd.Process.Pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		<-r.master.done
-	}
+	crash := func(_ *testing.T, r *replicated) { r.master.Kill() }
 	plan := func(t *testing.T, r *replicated) {
 		if _, err := r.sentinels[0].ask(t, "sentinel", "failover", "m"); err != nil {
 			t.Fatal(err)
@@ -238,15 +133,15 @@ func failover(t *testing.T, r *replicated, password string, move func(*testing.T
 	c := control(t, o)
 	serves := func(p *process) {
 		t.Helper()
-		if got, err := sentinels.Master(t.Context()); got != p.address || err != nil {
-			t.Errorf("the master is %q, %v; want %q", got, err, p.address)
+		if got, err := sentinels.Master(t.Context()); got != p.Address || err != nil {
+			t.Errorf("the master is %q, %v; want %q", got, err, p.Address)
 		}
-		conn := open(t, &o, batch.Single)
+		conn := open(t, &o)
 		if got, err := exchange(t.Context(), conn, set(1, 1)); got[0] != workload.OK || err != nil {
 			t.Errorf("SET: %s, %v", got[0], err)
 		}
 		if n, err := p.ask(t, "exists", layout.Key(1)); n != "1" || err != nil {
-			t.Errorf("the key is not at %s: %v", p.address, err)
+			t.Errorf("the key is not at %s: %v", p.Address, err)
 		}
 	}
 	serves(r.master)
@@ -257,10 +152,10 @@ func failover(t *testing.T, r *replicated, password string, move func(*testing.T
 	move(t, r)
 	moved := func() bool {
 		got, err := sentinels.Master(t.Context())
-		return err == nil && got == r.replica.address
+		return err == nil && got == r.replica.Address
 	}
 	if !until(t, moved) {
-		t.Fatalf("no failover: %s", r.sentinels[1].log.String())
+		t.Fatal("no failover")
 	}
 	// what the old master had is there: another SET is to show
 	if _, err := r.replica.ask(t, "del", layout.Key(1)); err != nil {
@@ -282,14 +177,14 @@ func TestSentinelAnswers(t *testing.T) {
 		failure              Failure
 	}{
 		{"m", password, "", 0},
-		{"x", password, "sentinel " + s.address + ` knows no master "x"`, Other},
-		{"m", "wrong", "ask sentinel " + s.address + ": ", Auth},
-		{"m", "", "ask sentinel " + s.address + ": NOAUTH", Auth},
+		{"x", password, "sentinel " + s.Address + ` knows no master "x"`, Other},
+		{"m", "wrong", "ask sentinel " + s.Address + ": ", Auth},
+		{"m", "", "ask sentinel " + s.Address + ": NOAUTH", Auth},
 	} {
 		for protocol := 2; protocol <= 3; protocol++ {
 			o := usual
 			o.Username, o.Password, o.Protocol = "", c.password, protocol
-			_, err := NewSentinels(SentinelOptions{Options: o, Addresses: []string{s.address}, Master: c.name}).Master(t.Context())
+			_, err := NewSentinels(SentinelOptions{Options: o, Addresses: []string{s.Address}, Master: c.name}).Master(t.Context())
 			if (err == nil) != (c.want == "") || err != nil && (!strings.HasPrefix(err.Error(), c.want) || FailureOf(err) != c.failure) {
 				t.Errorf("master %s, password %q, protocol %d: %v", c.name, c.password, protocol, err)
 			}

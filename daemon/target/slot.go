@@ -25,6 +25,7 @@ type slot struct {
 	args  workload.Args
 	argv  []any  // pointers to args.Strings
 	ahead uint64 // request bytes of the exchange before this command's
+	floor uint64 // the least version that a read may return
 	reply workload.Reply
 	told  bool
 }

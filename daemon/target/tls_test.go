@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"soakline/daemon/batch"
 	"soakline/daemon/workload"
 )
 
@@ -84,7 +83,7 @@ func TestTLS(t *testing.T) {
 			c.server.answers = map[string]string{"get": "$-1\r\n"}
 			o := c.server.listening(t, "tcp", "127.0.0.1:0")
 			o.TLS = c.client
-			conn, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+			conn, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 			if err == nil {
 				if got, err := exchange(t.Context(), conn, get(1)); got[0] != workload.OK || err != nil {
 					t.Errorf("%s, %v", got[0], err)
@@ -118,7 +117,7 @@ func TestTLSHost(t *testing.T) {
 		o := (&fake{tls: server}).listening(t, "tcp", "127.0.0.1:0")
 		o.Dial = elsewhere(o.Address)
 		o.Address, o.TLS = address, &TLS{CAFile: ca}
-		conn, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+		conn, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 		if err == nil {
 			_ = conn.Close()
 		}
@@ -152,7 +151,7 @@ func TestTLSStalls(t *testing.T) {
 			}
 			for name, open := range map[string]func() error{
 				"Open": func() error {
-					_, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+					_, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 					return err
 				},
 				"Ping": func() error { return control(t, *o).Ping(t.Context()) },
@@ -181,19 +180,19 @@ func TestTLSRotates(t *testing.T) {
 	o.TLS = &TLS{CAFile: f.write("ca", old.pem)}
 	o.TLS.CertFile, o.TLS.KeyFile = f.pair("client", old.issue(t, subject{}))
 	c := control(t, *o)
-	open(t, o, batch.Pipeline)
+	open(t, o)
 	if err := c.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
 
 	server := &fake{tls: demand(next.issue(t, loopback).server(t), next)}
 	o.Dial = elsewhere(server.listening(t, "tcp", "127.0.0.1:0").Address)
-	if _, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)}); FailureOf(err) != Handshake {
+	if _, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)}); FailureOf(err) != Handshake {
 		t.Errorf("with the old files: %v", err)
 	}
 	f.write("ca", next.pem)
 	f.pair("client", next.issue(t, subject{}))
-	open(t, o, batch.Pipeline)
+	open(t, o)
 	if err := control(t, *o).Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -214,7 +213,7 @@ func TestTLSBytes(t *testing.T) {
 	}
 	o := f.options()
 	o.TLS = &TLS{CAFile: newFiles(t).write("ca", a.pem)}
-	conn := open(t, o, batch.Pipeline)
+	conn := open(t, o)
 	before := conn.wire.written
 	got, err := exchange(t.Context(), conn, commandsOf(ten)...)
 	want := slices.Repeat([]workload.Outcome{workload.Uncertain}, len(ten))
@@ -279,7 +278,7 @@ func TestTLSCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(70*time.Millisecond, cancel)
 		begin := time.Now()
-		_, err := Open(ctx, o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0)})
+		_, err := Open(ctx, o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)})
 		if took := time.Since(begin); !errors.Is(err, context.Canceled) || took != 70*time.Millisecond {
 			t.Errorf("%v after %v", err, took)
 		}

@@ -25,7 +25,7 @@ func TestRequestBytes(t *testing.T) {
 			}
 		}
 		f := answering(rows)
-		conn, err := Open(t.Context(), f.options(), Seat{Layout: layout, Counters: layout.NewCounters(9, 1<<20)})
+		conn, err := Open(t.Context(), f.options(), Seat{Layout: layout, Counters: layout.NewCounters(9, 1<<20), Writes: layout.NewWrites(1, true)})
 		if err != nil {
 			t.Fatal(err)
 		}
