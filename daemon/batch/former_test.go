@@ -1,6 +1,7 @@
 package batch_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -113,5 +114,35 @@ func TestLongWindow(t *testing.T) {
 				t.Fatalf("took the arrival of %d, want that of %d", c.Intended, out)
 			}
 		}
+	}
+}
+
+// What is unplanned does not arrive, and can be planned again for later.
+func TestUnplan(t *testing.T) {
+	limits := batch.Limits{Commands: 3, RequestBytes: 1000, ReplyBytes: 1000, Delay: 10}
+	f := batch.NewFormer(limits, batch.Queue{Commands: 10, Bytes: 1000})
+	arrivals := []workload.Command{{Intended: 1, RequestBytes: 1, ReplyBytes: 1}, {Intended: 2, RequestBytes: 1, ReplyBytes: 1}, {Intended: 3, RequestBytes: 1, ReplyBytes: 1}}
+	f.Admit(&arrivals[0])
+	f.Plan(&arrivals[1])
+	f.Plan(&arrivals[2])
+	if at, ok := f.Ready(4); at != 3 || !ok {
+		t.Errorf("ready at %d, %t: want 3, which fills it", at, ok)
+	}
+	kept := f.Unplan(nil)
+	if !slices.Equal(kept, arrivals[1:]) {
+		t.Errorf("unplanned %+v", kept)
+	}
+	if _, due := f.Due(never); due || f.Queued() != 1 {
+		t.Errorf("something planned is left, or what had arrived is not: %t, %d", due, f.Queued())
+	}
+	if at, ok := f.Ready(never); at != 11 || !ok {
+		t.Errorf("ready at %d, %t: want 11, the delay after what has arrived", at, ok)
+	}
+	for i := range kept {
+		kept[i].Intended += 5
+		f.Plan(&kept[i])
+	}
+	if at, ok := f.Ready(9); at != 8 || !ok {
+		t.Errorf("ready at %d, %t: want 8, which fills it later", at, ok)
 	}
 }
