@@ -34,6 +34,7 @@ type observation struct {
 	settled uint64        // commands, over the window
 	failed  uint64        // of these, not ok
 	rate    float64       // arrivals offered, per second
+	arrived float64       // the same over the window, where no schedule offers any; 0: one does
 }
 
 // brakes stop the load when going on would harm the target, or measure

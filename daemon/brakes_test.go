@@ -100,6 +100,8 @@ func TestEvictionsCount(t *testing.T) {
 		{target.Usage{RunID: "b", Evicted: 2, Memory: 1}, 2},
 		{target.Usage{RunID: "b", Evicted: 3, Memory: 1}, 3},
 		{target.Usage{}, 3}, // not told any more
+		{target.Usage{RunID: "c", Evicted: 1000, Uptime: time.Hour, Memory: 1}, 0}, // a process with a past
+		{target.Usage{RunID: "c", Evicted: 1001, Uptime: time.Hour, Memory: 1}, 1},
 	} {
 		s.used(step.usage)
 		if got := s.observe(observation{}).evicted; got != step.want {

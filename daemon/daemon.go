@@ -99,21 +99,24 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, d.shut()) }()
 
-	defer d.maintain()()
+	rest := d.maintain()
 	engine, err := d.reach(ctx)
 	if err != nil {
+		rest()
 		d.clean()
 		return d.unlessStopped(ctx, err)
 	}
 	d.announce(web) // before it is ready: who waits for that can look where
 	engine.Start()
 	d.engine.Store(engine)
-	defer d.attend()()
+	leave := d.attend()
 	load := d.watch(ctx, engine)
 
 	d.log.Info("draining", zap.Duration("timeout", d.config.DrainTimeout))
 	engine.Drain(d.config.DrainTimeout)
 	elapsed := engine.now()
+	rest()
+	leave()
 	_ = d.try(context.Background(), d.learn) // what has changed in the last seconds
 	d.readBackLast()
 	d.clean()

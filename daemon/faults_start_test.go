@@ -232,6 +232,49 @@ func TestStopOfHungStart(t *testing.T) {
 	}
 }
 
+// A stop in the middle of a preload leaves nothing behind, wherever it comes.
+func TestStopOfPreload(t *testing.T) {
+	server := startServer(t)
+	for i := range 12 {
+		r := begin(t, server.url(), "workload.keys.count=1000000", "workload.keys.ttl=0s", "arrival.rate=100")
+		r.await("preloading", func() bool { return r.preloaded.Load() > 0 })
+		time.Sleep(time.Duration(i) * 5 * time.Millisecond)
+		r.stop()
+		<-r.done
+		if n, err := server.client().DBSize(t.Context()).Result(); n != 0 || r.err != nil || err != nil {
+			t.Fatalf("%d keys are left, %v, %v", n, r.err, err)
+		}
+	}
+}
+
+// A preload that a brake has cut short keeps no key from being kept alive
+// later.
+func TestPreloadCutShort(t *testing.T) {
+	t.Parallel()
+	server := startServer(t)
+	server.do("config", "set", "maxmemory", 100<<20)
+	r := begin(t, server.url(), "workload.keys.count=100", "workload.keys.ttl=2s", "safety.max_memory_ratio=0.001",
+		"workload.mix=[{command: get, weight: 1}]", "arrival.rate=1000")
+	r.await("braked", func() bool { return strings.HasPrefix(r.unready(), "braked: memory: ") })
+	server.do("config", "set", "maxmemory", 0)
+	if err := r.learn(t.Context()); err != nil || !r.resume() {
+		t.Fatalf("not let go: %v", err)
+	}
+	r.await("ready", func() bool { return r.unready() == "" })
+	if _, err := r.control().Preload(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond) // for reads that are under way
+	before := r.scrape().sum("soakline_reads_total", "miss")
+	time.Sleep(3 * time.Second)
+	if more := r.scrape().sum("soakline_reads_total", "miss") - before; more != 0 {
+		t.Errorf("%v reads missed keys that were there", more)
+	}
+	if sum := r.end(); !sum.PreloadCut || sum.Preloaded != 0 || sum.BrakeTrips != 1 || sum.BrakedSeconds <= 0 {
+		t.Errorf("cut %t at %d, %d trips, braked for %v s", sum.PreloadCut, sum.Preloaded, sum.BrakeTrips, sum.BrakedSeconds)
+	}
+}
+
 // Brakes that see nothing say so.
 func TestBlindBrakes(t *testing.T) {
 	t.Parallel()

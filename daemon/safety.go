@@ -44,12 +44,22 @@ func (s *safety) used(u target.Usage) {
 		return
 	case s.usage == target.Usage{}:
 		s.spared = u
+	case s.spared.RunID != u.RunID && u.Uptime <= 2*surveyEvery:
+		s.spared = target.Usage{RunID: u.RunID} // a new process: all that it has evicted was under this load
 	case s.spared.RunID != u.RunID:
-		s.spared = target.Usage{RunID: u.RunID} // another process counts from 0
+		s.spared = u // one with a past
 	case s.brakes.why[brakeEviction] != "":
 		s.spared = s.usage // it is over when nothing is evicted any more
 	}
 	s.usage = u
+}
+
+// begin lets brakes go that tripped before an earlier attempt to begin failed.
+func (s *safety) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.brakes.why = [brakeCount]string{}
+	s.spared = s.usage
 }
 
 // room is the target's maxmemory in bytes; without one, more than any.
@@ -103,6 +113,10 @@ func (s *safety) observe(o observation) observation {
 	o.evicted = s.usage.Evicted - s.spared.Evicted
 	if s.goneOn > 0 && o.at-s.goneOn < windowSize*watchEvery {
 		o.settled, o.failed = 0, 0 // the window reaches back to what had tripped a brake
+		o.arrived = 0
+	}
+	if o.arrived > 0 {
+		o.rate = o.arrived
 	}
 	return o
 }
@@ -147,6 +161,7 @@ func (d *Daemon) resume() bool {
 	defer s.mu.Unlock()
 	on := s.brakes.reason() != ""
 	s.brakes.why = [brakeCount]string{}
+	s.spared = s.usage
 	d.hold()
 	return on
 }
@@ -156,7 +171,7 @@ func (d *Daemon) observed(e *Engine, at time.Duration, i *metrics.Interval) obse
 	o := observation{at: at, rate: e.Rate(), settled: i.Settled()}
 	o.failed = o.settled - i.SettledAs(int(workload.OK))
 	if !d.process().OpenLoop() {
-		o.rate = float64(i.Arrivals()) / i.Elapsed.Seconds()
+		o.arrived = float64(i.Arrivals()) / i.Elapsed.Seconds()
 	}
 	return o
 }

@@ -33,7 +33,7 @@ func (d *Daemon) open(ctx context.Context) error {
 // command of the mix, holds the key space, and all connections are open. It
 // tries for as long as the options say, and ends with ctx.
 func (d *Daemon) reach(ctx context.Context) (*Engine, error) {
-	defer context.AfterFunc(ctx, d.renew)() // cuts what go-redis waits for regardless
+	defer d.cutting(ctx)()
 	give := time.Now().Add(d.options.Wait)
 	pause := d.config.Target.Reconnect.Min
 	for {
@@ -60,6 +60,22 @@ func (d *Daemon) reach(ctx context.Context) (*Engine, error) {
 	}
 }
 
+// cutting cuts what is under way at the target when ctx is done, for which
+// go-redis would wait regardless, until the returned function is called. What
+// comes after that has a control of its own.
+func (d *Daemon) cutting(ctx context.Context) (done func()) {
+	cut := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(cut)
+		d.renew()
+	})
+	return func() {
+		if !stop() {
+			<-cut
+		}
+	}
+}
+
 // explained is err with what helps a person with it.
 func (d *Daemon) explained(err error) error {
 	if hint := d.server.Load().options.Hint(err); hint != "" {
@@ -70,6 +86,7 @@ func (d *Daemon) explained(err error) error {
 
 // ready is one attempt of reach.
 func (d *Daemon) ready(ctx context.Context) (*Engine, error) {
+	d.safety.begin()
 	if err := d.learn(ctx); err != nil {
 		return nil, err
 	}

@@ -197,7 +197,7 @@ func (d *Daemon) refreshing() (<-chan time.Time, func()) {
 // that fails is tried again.
 func (d *Daemon) sweep(ctx context.Context) error {
 	there := d.layout.Keys
-	if d.preloads() {
+	if d.engine.Load() == nil { // the load has not begun
 		there = d.preloaded.Load()
 	}
 	if d.swept >= there {

@@ -105,6 +105,7 @@ func (c *Conn) Prepare(commands []workload.Command) {
 		c.cmds = append(c.cmds, s)
 	}
 	c.n = len(commands)
+	c.demoted = nil
 	c.horizon = c.writes.Horizon()
 	var ahead uint64
 	for i := range commands {
@@ -167,8 +168,9 @@ func (c *Conn) Lost(i int, command workload.Command) bool {
 // Doubts lists the counters whose increments may have executed without a reply.
 func (c *Conn) Doubts() []workload.Doubt { return c.layout.Doubts(c.counters) }
 
-// Demoted is the target's refusal of a write because it is no master, nil if
-// there was none: its address may by now lead to another server.
+// Demoted is the refusal of a write of the last exchange because the target is
+// no master, nil if there was none: its address may by now lead to another
+// server.
 func (c *Conn) Demoted() error { return c.demoted }
 
 // At is the address to which the connection leads.

@@ -174,6 +174,9 @@ func TestReadOnly(t *testing.T) {
 		if got, err := exchange(t.Context(), conn, ten[0].command); got[0] != workload.OK || err != nil {
 			t.Errorf("READONLY at %d: after it %v, %v", at, got, err)
 		}
+		if err := conn.Demoted(); err != nil {
+			t.Errorf("READONLY at %d: demoted for ever: %v", at, err)
+		}
 		_ = conn.Close()
 		if sent := f.taken(t); len(sent) != len(rows)+1 {
 			t.Errorf("READONLY at %d: %d commands were sent", at, len(sent))

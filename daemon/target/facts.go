@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -81,10 +82,11 @@ func (f *Facts) Learn(later Facts) []Change {
 
 // Usage is how full a target is. Numbers that it does not tell are 0.
 type Usage struct {
-	Memory    int64  // bytes in use
-	MaxMemory int64  // its bound in bytes; 0: none
-	Evicted   int64  // keys that were evicted since RunID began
-	RunID     string // of the process that counts them
+	Memory    int64         // bytes in use
+	MaxMemory int64         // its bound in bytes; 0: none
+	Evicted   int64         // keys that were evicted since RunID began
+	RunID     string        // of the process that counts them
+	Uptime    time.Duration // of that process, in whole seconds
 }
 
 // Facts asks the target what it is and how full. What it does not tell is
@@ -135,7 +137,8 @@ func (c *Control) Facts(ctx context.Context) (Facts, Usage, error) {
 		n, _ := strconv.ParseInt(info[field], 10, 64)
 		return n
 	}
-	return f, Usage{number("used_memory"), number("maxmemory"), number("evicted_keys"), f.RunID}, nil
+	uptime := time.Duration(number("uptime_in_seconds")) * time.Second
+	return f, Usage{number("used_memory"), number("maxmemory"), number("evicted_keys"), f.RunID, uptime}, nil
 }
 
 func persistence(rdb, aof bool) string {
