@@ -162,3 +162,13 @@ func TestResume(t *testing.T) {
 		t.Errorf("%+v", r.summary.Ledger)
 	}
 }
+
+// A process without a schedule offers what the target takes: that it is more
+// than it may be shows once it is under way.
+func TestRateBrakeOfClosed(t *testing.T) {
+	r := begin(t, "target.url=embedded", "arrival.process=closed", "safety.max_rate=500", "workload.keys.count=10")
+	r.await("braked", func() bool { return strings.HasPrefix(r.unready(), "braked: rate: ") })
+	if sum := r.end(); !sum.AllOK() || sum.BrakeTrips != 1 || sum.Brakes[0].Brake != "rate" {
+		t.Errorf("%+v, brakes %+v", sum.Ledger, sum.Brakes)
+	}
+}

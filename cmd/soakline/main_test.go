@@ -128,6 +128,9 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--config.check", "--config.file", file}, 2, "", "soakline: queue.max_commands: 0 is too small"},
 		{[]string{"--config.check", "--web.config.file", "/nowhere"}, 2, "", "soakline: web.config_file: open /nowhere: no such file or directory"},
 		{[]string{"--config.check", "--set", "target.password_file=/nowhere", "--target", "redis://h"}, 2, "", "soakline: target.password_file: open /nowhere"},
+		{[]string{"--config.check", "--target", "rediss://h", "--set", "target.tls.ca_file=/nowhere"}, 2, "", "soakline: target.tls.ca_file: unable to read CA cert: unable to read file /nowhere"},
+		{[]string{"--wait-for-target", "-1s"}, 2, "", "soakline: --wait-for-target: -1s: want a duration of at least 0"},
+		{[]string{"--wait-for-target", "soon"}, 2, "", "soakline: invalid argument \"soon\" for \"--wait-for-target\" flag"},
 		{[]string{"--rate", "fast"}, 2, "", `soakline: arrival.rate: "fast" is not a number`},
 		{[]string{"--target", "unix:///nowhere/s"}, 1, "", "reach the target at /nowhere/s"},
 		{[]string{"--target", "private"}, 1, "", "no redis-server or valkey-server in PATH"},
@@ -266,6 +269,19 @@ func TestFailOnError(t *testing.T) {
 		if !strings.Contains(p.stdout.String(), "uncertain") {
 			t.Errorf("the summary does not say what happened: %s", p.stdout.String())
 		}
+	}
+}
+
+// --wait-for-target begins the load when the target is there.
+func TestWaitForTarget(t *testing.T) {
+	socket := t.TempDir() + "/late"
+	p := soaklineWith(t, "--wait-for-target", "1m", "--target", "unix://"+socket, "--duration", "100ms",
+		"--set", "target.read_timeout=100ms", "--set", "workload.mix=[{command: get, weight: 1}]", "--set", "workload.preload=false")
+	p.start()
+	p.says("waiting for the target")
+	serve(t, socket)
+	if code := p.code(); code != exitOK {
+		t.Errorf("exit code %d: %s", code, p.stderr.String())
 	}
 }
 

@@ -1,7 +1,8 @@
 // Package servertest runs a real redis-server or valkey-server for a test; only
 // tests import it. It knows how to find a server, to start it where nobody else
-// is, to tell that it answers, and to end it. It must never know go-redis, nor
-// anything else of this module: what is asked of the server is the test's.
+// is, to tell that it answers, to end it, and to sign certificates. It must
+// never know go-redis, nor anything else of this module: what is asked of the
+// server is the test's.
 package servertest
 
 import (

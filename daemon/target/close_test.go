@@ -11,15 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"soakline/daemon/servertest"
 	"soakline/daemon/workload"
 )
 
 // TestClose: the target sees a good-bye where it owed nothing, and a reset
 // where the connection was given up, also beneath TLS.
 func TestClose(t *testing.T) {
-	a := newAuthority(t)
-	ca := newFiles(t).write("ca", a.pem)
-	for _, secure := range []*tls.Config{nil, a.issue(t, loopback).server(t)} {
+	a := servertest.NewAuthority(t)
+	ca := servertest.NewFiles(t).Write("ca", a.PEM)
+	for _, secure := range []*tls.Config{nil, a.Issue(t, servertest.Loopback).Server(t)} {
 		for _, c := range []struct {
 			name    string
 			replies string // to two GET
@@ -106,9 +107,9 @@ func TestUnsentNeverArrives(t *testing.T) {
 // TestCloseAtRest: connections of both kinds that have done nothing but shake
 // hands end without a reset, also under TLS.
 func TestCloseAtRest(t *testing.T) {
-	a := newAuthority(t)
-	ca := newFiles(t).write("ca", a.pem)
-	for _, secure := range []*tls.Config{nil, a.issue(t, loopback).server(t)} {
+	a := servertest.NewAuthority(t)
+	ca := servertest.NewFiles(t).Write("ca", a.PEM)
+	for _, secure := range []*tls.Config{nil, a.Issue(t, servertest.Loopback).Server(t)} {
 		ended := make(chan error, 1)
 		f := &fake{tls: secure, play: func(_ net.Conn, r *bufio.Reader) {
 			_, err := r.ReadByte()

@@ -11,25 +11,25 @@ import (
 
 // secured starts a real server that speaks TLS and demands certificates of a,
 // and returns its address.
-func secured(t *testing.T, a *authority) string {
+func secured(t *testing.T, a *servertest.Authority) string {
 	t.Helper()
-	f := newFiles(t)
-	cert, key := f.pair("server", a.issue(t, loopback))
+	f := servertest.NewFiles(t)
+	cert, key := f.Pair("server", a.Issue(t, servertest.Loopback))
 	return servertest.Start(t, servertest.Options{TLS: true, Args: []string{
-		"--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", f.write("ca", a.pem), "--tls-auth-clients", "yes",
+		"--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", f.Write("ca", a.PEM), "--tls-auth-clients", "yes",
 	}}).Address
 }
 
 // TestRealTLS loads a real server over TLS in every way, and meets its
 // refusals: OpenSSL's words are not crypto/tls's.
 func TestRealTLS(t *testing.T) {
-	a, stranger := newAuthority(t), newAuthority(t)
+	a, stranger := servertest.NewAuthority(t), servertest.NewAuthority(t)
 	o := usual
 	o.Network, o.Address = "tcp", secured(t, a)
 	o.Username, o.Password, o.Database = "", "", 0
-	f := newFiles(t)
-	ours := TLS{CAFile: f.write("ca", a.pem), MinVersion: "1.3"}
-	ours.CertFile, ours.KeyFile = f.pair("client", a.issue(t, subject{}))
+	f := servertest.NewFiles(t)
+	ours := TLS{CAFile: f.Write("ca", a.PEM), MinVersion: "1.3"}
+	ours.CertFile, ours.KeyFile = f.Pair("client", a.Issue(t, servertest.Subject{}))
 	o.TLS = &ours
 	for protocol := 2; protocol <= 3; protocol++ {
 		for _, size := range []int{1, 10} {
@@ -43,8 +43,8 @@ func TestRealTLS(t *testing.T) {
 
 	without, strange, distrusts := ours, ours, ours
 	without.CertFile, without.KeyFile = "", ""
-	strange.CertFile, strange.KeyFile = f.pair("stranger", stranger.issue(t, subject{}))
-	distrusts.CAFile = f.write("strange-ca", stranger.pem)
+	strange.CertFile, strange.KeyFile = f.Pair("stranger", stranger.Issue(t, servertest.Subject{}))
+	distrusts.CAFile = f.Write("strange-ca", stranger.PEM)
 	for _, c := range []struct {
 		name string
 		tls  *TLS

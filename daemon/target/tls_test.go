@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"soakline/daemon/servertest"
 	"soakline/daemon/workload"
 )
 
@@ -22,15 +23,15 @@ const nothing Failure = 255
 
 // TestTLS is every field alone and together, for connections of both kinds.
 func TestTLS(t *testing.T) {
-	f := newFiles(t)
-	ours, theirs := newAuthority(t), newAuthority(t)
-	ca, wrongCA := f.write("ca", ours.pem), f.write("wrong-ca", theirs.pem)
-	cert, key := f.pair("client", ours.issue(t, subject{}))
-	strangeCert, strangeKey := f.pair("stranger", theirs.issue(t, subject{}))
-	local := ours.issue(t, loopback)
-	named := ours.issue(t, subject{names: []string{"redis.test"}})
-	expired := ours.issue(t, subject{ips: loopback.ips, expired: true})
-	nameless := ours.issue(t, subject{})
+	f := servertest.NewFiles(t)
+	ours, theirs := servertest.NewAuthority(t), servertest.NewAuthority(t)
+	ca, wrongCA := f.Write("ca", ours.PEM), f.Write("wrong-ca", theirs.PEM)
+	cert, key := f.Pair("client", ours.Issue(t, servertest.Subject{}))
+	strangeCert, strangeKey := f.Pair("stranger", theirs.Issue(t, servertest.Subject{}))
+	local := ours.Issue(t, servertest.Loopback)
+	named := ours.Issue(t, servertest.Subject{Names: []string{"redis.test"}})
+	expired := ours.Issue(t, servertest.Subject{IPs: servertest.Loopback.IPs, Expired: true})
+	nameless := ours.Issue(t, servertest.Subject{})
 	only := func(version uint16, c *tls.Config) *tls.Config {
 		c.MinVersion, c.MaxVersion = version, version
 		return c
@@ -47,37 +48,37 @@ func TestTLS(t *testing.T) {
 		want   Failure
 		hint   string // its beginning
 	}{
-		{"signed", &fake{tls: local.server(t)}, &TLS{CAFile: ca}, nothing, ""},
-		{"nothing given", &fake{tls: local.server(t)}, &TLS{}, Handshake, file},
-		{"wrong CA", &fake{tls: local.server(t)}, &TLS{CAFile: wrongCA}, Handshake, file},
-		{"expired", &fake{tls: expired.server(t)}, &TLS{CAFile: ca}, Handshake, "its certificate has to be renewed"},
+		{"signed", &fake{tls: local.Server(t)}, &TLS{CAFile: ca}, nothing, ""},
+		{"nothing given", &fake{tls: local.Server(t)}, &TLS{}, Handshake, file},
+		{"wrong CA", &fake{tls: local.Server(t)}, &TLS{CAFile: wrongCA}, Handshake, file},
+		{"expired", &fake{tls: expired.Server(t)}, &TLS{CAFile: ca}, Handshake, "its certificate has to be renewed"},
 
-		{"another name", &fake{tls: named.server(t)}, &TLS{CAFile: ca}, Handshake, name},
-		{"server_name", &fake{tls: named.server(t)}, &TLS{CAFile: ca, ServerName: "redis.test"}, nothing, ""},
-		{"wrong server_name", &fake{tls: named.server(t)}, &TLS{CAFile: ca, ServerName: "valkey.test"}, Handshake, name},
-		{"server_name for an address", &fake{tls: local.server(t)}, &TLS{CAFile: ca, ServerName: "127.0.0.1"}, nothing, ""},
-		{"no name", &fake{tls: nameless.server(t)}, &TLS{CAFile: ca, ServerName: "redis.test"}, Handshake, "its certificate has no name"},
+		{"another name", &fake{tls: named.Server(t)}, &TLS{CAFile: ca}, Handshake, name},
+		{"server_name", &fake{tls: named.Server(t)}, &TLS{CAFile: ca, ServerName: "redis.test"}, nothing, ""},
+		{"wrong server_name", &fake{tls: named.Server(t)}, &TLS{CAFile: ca, ServerName: "valkey.test"}, Handshake, name},
+		{"server_name for an address", &fake{tls: local.Server(t)}, &TLS{CAFile: ca, ServerName: "127.0.0.1"}, nothing, ""},
+		{"no name", &fake{tls: nameless.Server(t)}, &TLS{CAFile: ca, ServerName: "redis.test"}, Handshake, "its certificate has no name"},
 
-		{"skip", &fake{tls: local.server(t)}, &TLS{InsecureSkipVerify: true}, nothing, ""},
-		{"skip, expired", &fake{tls: expired.server(t)}, &TLS{InsecureSkipVerify: true}, nothing, ""},
-		{"skip, all wrong", &fake{tls: named.server(t)}, &TLS{CAFile: wrongCA, ServerName: "x", InsecureSkipVerify: true}, nothing, ""},
+		{"skip", &fake{tls: local.Server(t)}, &TLS{InsecureSkipVerify: true}, nothing, ""},
+		{"skip, expired", &fake{tls: expired.Server(t)}, &TLS{InsecureSkipVerify: true}, nothing, ""},
+		{"skip, all wrong", &fake{tls: named.Server(t)}, &TLS{CAFile: wrongCA, ServerName: "x", InsecureSkipVerify: true}, nothing, ""},
 
-		{"1.2", &fake{tls: only(tls.VersionTLS12, local.server(t))}, &TLS{CAFile: ca, MinVersion: "1.2"}, nothing, ""},
-		{"1.2 by default", &fake{tls: only(tls.VersionTLS12, local.server(t))}, &TLS{CAFile: ca}, nothing, ""},
-		{"1.3", &fake{tls: only(tls.VersionTLS13, local.server(t))}, &TLS{CAFile: ca, MinVersion: "1.3"}, nothing, ""},
-		{"1.3, and the server has 1.2", &fake{tls: only(tls.VersionTLS12, local.server(t))}, &TLS{CAFile: ca, MinVersion: "1.3"}, Handshake, "it has no version of TLS"},
-		{"1.1 of a server", &fake{tls: only(tls.VersionTLS11, local.server(t))}, &TLS{CAFile: ca}, Handshake, "it has no version of TLS"},
+		{"1.2", &fake{tls: only(tls.VersionTLS12, local.Server(t))}, &TLS{CAFile: ca, MinVersion: "1.2"}, nothing, ""},
+		{"1.2 by default", &fake{tls: only(tls.VersionTLS12, local.Server(t))}, &TLS{CAFile: ca}, nothing, ""},
+		{"1.3", &fake{tls: only(tls.VersionTLS13, local.Server(t))}, &TLS{CAFile: ca, MinVersion: "1.3"}, nothing, ""},
+		{"1.3, and the server has 1.2", &fake{tls: only(tls.VersionTLS12, local.Server(t))}, &TLS{CAFile: ca, MinVersion: "1.3"}, Handshake, "it has no version of TLS"},
+		{"1.1 of a server", &fake{tls: only(tls.VersionTLS11, local.Server(t))}, &TLS{CAFile: ca}, Handshake, "it has no version of TLS"},
 
-		{"client certificate", &fake{tls: demand(local.server(t), ours)}, &TLS{CAFile: ca, CertFile: cert, KeyFile: key}, nothing, ""},
-		{"client certificate, 1.2", &fake{tls: only(tls.VersionTLS12, demand(local.server(t), ours))}, &TLS{CAFile: ca, CertFile: cert, KeyFile: key}, nothing, ""},
-		{"one that nobody wants", &fake{tls: local.server(t)}, &TLS{CAFile: ca, CertFile: cert, KeyFile: key}, nothing, ""},
-		{"no client certificate", &fake{tls: demand(local.server(t), ours)}, &TLS{CAFile: ca}, Handshake, wants},
-		{"no client certificate, 1.2", &fake{tls: only(tls.VersionTLS12, demand(local.server(t), ours))}, &TLS{CAFile: ca}, Handshake, wants},
-		{"client certificate of another", &fake{tls: demand(local.server(t), ours)}, &TLS{CAFile: ca, CertFile: strangeCert, KeyFile: strangeKey}, Handshake, "it does not accept the client"},
+		{"client certificate", &fake{tls: servertest.Demand(local.Server(t), ours)}, &TLS{CAFile: ca, CertFile: cert, KeyFile: key}, nothing, ""},
+		{"client certificate, 1.2", &fake{tls: only(tls.VersionTLS12, servertest.Demand(local.Server(t), ours))}, &TLS{CAFile: ca, CertFile: cert, KeyFile: key}, nothing, ""},
+		{"one that nobody wants", &fake{tls: local.Server(t)}, &TLS{CAFile: ca, CertFile: cert, KeyFile: key}, nothing, ""},
+		{"no client certificate", &fake{tls: servertest.Demand(local.Server(t), ours)}, &TLS{CAFile: ca}, Handshake, wants},
+		{"no client certificate, 1.2", &fake{tls: only(tls.VersionTLS12, servertest.Demand(local.Server(t), ours))}, &TLS{CAFile: ca}, Handshake, wants},
+		{"client certificate of another", &fake{tls: servertest.Demand(local.Server(t), ours)}, &TLS{CAFile: ca, CertFile: strangeCert, KeyFile: strangeKey}, Handshake, "it does not accept the client"},
 
 		{"no TLS there", &fake{farewell: "-ERR unknown command\r\n"}, &TLS{CAFile: ca}, Handshake, "it does not speak TLS"},
 		{"TLS there", &fake{farewell: "\x15\x03\x01\x00\x02\x02\x46"}, nil, Handshake, "it expects TLS"},
-		{"no file", &fake{tls: local.server(t)}, &TLS{CAFile: filepath.Join(f.dir, "none")}, Handshake, ""},
+		{"no file", &fake{tls: local.Server(t)}, &TLS{CAFile: filepath.Join(f.Dir, "none")}, Handshake, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.server.answers = map[string]string{"get": "$-1\r\n"}
@@ -108,9 +109,9 @@ func TestTLS(t *testing.T) {
 // TestTLSHost: the certificate has to be the dialled host's, whose name goes
 // along. It may be an IPv6 address, and the connection may be made elsewhere.
 func TestTLSHost(t *testing.T) {
-	a := newAuthority(t)
-	ca := newFiles(t).write("ca", a.pem)
-	server := a.issue(t, subject{names: []string{"redis.test"}, ips: []net.IP{net.IPv6loopback}}).server(t)
+	a := servertest.NewAuthority(t)
+	ca := servertest.NewFiles(t).Write("ca", a.PEM)
+	server := a.Issue(t, servertest.Subject{Names: []string{"redis.test"}, IPs: []net.IP{net.IPv6loopback}}).Server(t)
 	for address, want := range map[string]Failure{
 		"redis.test:6379": nothing, "[::1]:6379": nothing, "valkey.test:6379": Handshake, "[::2]:6379": Handshake,
 	} {
@@ -174,24 +175,24 @@ func TestTLSStalls(t *testing.T) {
 
 // TestTLSRotates: the files count as they are when a connection is made.
 func TestTLSRotates(t *testing.T) {
-	f := newFiles(t)
-	old, next := newAuthority(t), newAuthority(t)
-	o := (&fake{tls: demand(old.issue(t, loopback).server(t), old)}).listening(t, "tcp", "127.0.0.1:0")
-	o.TLS = &TLS{CAFile: f.write("ca", old.pem)}
-	o.TLS.CertFile, o.TLS.KeyFile = f.pair("client", old.issue(t, subject{}))
+	f := servertest.NewFiles(t)
+	old, next := servertest.NewAuthority(t), servertest.NewAuthority(t)
+	o := (&fake{tls: servertest.Demand(old.Issue(t, servertest.Loopback).Server(t), old)}).listening(t, "tcp", "127.0.0.1:0")
+	o.TLS = &TLS{CAFile: f.Write("ca", old.PEM)}
+	o.TLS.CertFile, o.TLS.KeyFile = f.Pair("client", old.Issue(t, servertest.Subject{}))
 	c := control(t, *o)
 	open(t, o)
 	if err := c.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
 
-	server := &fake{tls: demand(next.issue(t, loopback).server(t), next)}
+	server := &fake{tls: servertest.Demand(next.Issue(t, servertest.Loopback).Server(t), next)}
 	o.Dial = elsewhere(server.listening(t, "tcp", "127.0.0.1:0").Address)
 	if _, err := Open(t.Context(), o, Seat{Layout: layout, Counters: layout.NewCounters(0, 0), Writes: layout.NewWrites(1, true)}); FailureOf(err) != Handshake {
 		t.Errorf("with the old files: %v", err)
 	}
-	f.write("ca", next.pem)
-	f.pair("client", next.issue(t, subject{}))
+	f.Write("ca", next.PEM)
+	f.Pair("client", next.Issue(t, servertest.Subject{}))
 	open(t, o)
 	if err := control(t, *o).Ping(t.Context()); err != nil {
 		t.Error(err)
@@ -205,14 +206,14 @@ func TestTLSBytes(t *testing.T) {
 	for _, row := range ten {
 		all += int(row.command.RequestBytes)
 	}
-	a := newAuthority(t)
-	f := &fake{tls: a.issue(t, loopback).server(t)}
+	a := servertest.NewAuthority(t)
+	f := &fake{tls: a.Issue(t, servertest.Loopback).Server(t)}
 	f.play = func(conn net.Conn, r *bufio.Reader) {
 		f.take(r, len(ten))
 		_, _ = io.WriteString(conn, ten[0].reply)
 	}
 	o := f.options()
-	o.TLS = &TLS{CAFile: newFiles(t).write("ca", a.pem)}
+	o.TLS = &TLS{CAFile: servertest.NewFiles(t).Write("ca", a.PEM)}
 	conn := open(t, o)
 	before := conn.wire.written
 	got, err := exchange(t.Context(), conn, commandsOf(ten)...)
@@ -229,12 +230,12 @@ func TestTLSBytes(t *testing.T) {
 
 // TestTLSCheck tells all faults before anything is dialled.
 func TestTLSCheck(t *testing.T) {
-	f := newFiles(t)
-	a := newAuthority(t)
-	ca := f.write("ca", a.pem)
-	cert, key := f.pair("client", a.issue(t, subject{}))
-	_, otherKey := f.pair("other", a.issue(t, subject{}))
-	none, text := filepath.Join(f.dir, "none"), f.write("text", []byte("no PEM"))
+	f := servertest.NewFiles(t)
+	a := servertest.NewAuthority(t)
+	ca := f.Write("ca", a.PEM)
+	cert, key := f.Pair("client", a.Issue(t, servertest.Subject{}))
+	_, otherKey := f.Pair("other", a.Issue(t, servertest.Subject{}))
+	none, text := filepath.Join(f.Dir, "none"), f.Write("text", []byte("no PEM"))
 	for _, c := range []struct {
 		name string
 		tls  TLS

@@ -1,4 +1,4 @@
-package target
+package servertest
 
 import (
 	"crypto/ecdsa"
@@ -16,43 +16,47 @@ import (
 	"time"
 )
 
-// authority signs certificates for tests.
-type authority struct {
+// Authority signs certificates for tests.
+type Authority struct {
+	PEM []byte // its certificate
+
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
-	pem  []byte
 }
 
-// pair is a certificate and its key, as PEM.
-type pair struct{ cert, key []byte }
+// Pair is a certificate and its key, as PEM.
+type Pair struct{ cert, key []byte }
 
-// subject is what a certificate says.
-type subject struct {
-	names   []string
-	ips     []net.IP
-	expired bool
+// Subject is what a certificate says.
+type Subject struct {
+	Names   []string
+	IPs     []net.IP
+	Expired bool
 }
 
-var loopback = subject{ips: []net.IP{net.IPv4(127, 0, 0, 1)}}
+// Loopback is the subject of a server on loopback.
+var Loopback = Subject{IPs: []net.IP{net.IPv4(127, 0, 0, 1)}}
 
-func newAuthority(t *testing.T) *authority {
+// NewAuthority makes one that nobody trusts yet.
+func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
-	a := &authority{}
-	a.cert, a.key, a.pem = sign(t, &x509.Certificate{
+	a := &Authority{}
+	a.cert, a.key, a.PEM = sign(t, &x509.Certificate{
 		Subject: pkix.Name{CommonName: "an authority"}, IsCA: true,
 		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}, nil)
 	return a
 }
 
-func (a *authority) issue(t *testing.T, s subject) pair {
+// Issue signs a certificate for servers and clients.
+func (a *Authority) Issue(t testing.TB, s Subject) Pair {
 	t.Helper()
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: "someone"}, DNSNames: s.names, IPAddresses: s.ips,
+		Subject: pkix.Name{CommonName: "someone"}, DNSNames: s.Names, IPAddresses: s.IPs,
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	if s.expired {
+	if s.Expired {
 		template.NotAfter = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	_, key, cert := sign(t, template, a)
@@ -60,12 +64,12 @@ func (a *authority) issue(t *testing.T, s subject) pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pair{cert, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})}
+	return Pair{cert, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})}
 }
 
 // sign makes a certificate that is valid in a synctest bubble too, whose clock
 // begins in 2000; by is nil for one that signs itself.
-func sign(t *testing.T, template *x509.Certificate, by *authority) (*x509.Certificate, *ecdsa.PrivateKey, []byte) {
+func sign(t testing.TB, template *x509.Certificate, by *Authority) (*x509.Certificate, *ecdsa.PrivateKey, []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -91,15 +95,15 @@ func sign(t *testing.T, template *x509.Certificate, by *authority) (*x509.Certif
 	return cert, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-func (a *authority) pool() *x509.CertPool {
+func (a *Authority) pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return pool
 }
 
-// server is the configuration of a server with p. It sends no tickets: on a
+// Server is the configuration of a server with p. It sends no tickets: on a
 // net.Pipe they would wait for a reader while the client writes.
-func (p pair) server(t *testing.T) *tls.Config {
+func (p Pair) Server(t testing.TB) *tls.Config {
 	t.Helper()
 	cert, err := tls.X509KeyPair(p.cert, p.key)
 	if err != nil {
@@ -108,35 +112,37 @@ func (p pair) server(t *testing.T) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{cert}, SessionTicketsDisabled: true}
 }
 
-// demand makes a server ask for a client certificate of a.
-func demand(c *tls.Config, a *authority) *tls.Config {
+// Demand makes a server ask for a client certificate of a.
+func Demand(c *tls.Config, a *Authority) *tls.Config {
 	c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, a.pool()
 	return c
 }
 
-// files is a directory of PEM files.
-type files struct {
-	t   *testing.T
-	dir string
+// Files is a directory of PEM files.
+type Files struct {
+	Dir string
+
+	t testing.TB
 }
 
-func newFiles(t *testing.T) files {
+// NewFiles makes a directory that ends with the test.
+func NewFiles(t testing.TB) Files {
 	t.Helper()
-	return files{t, t.TempDir()}
+	return Files{t.TempDir(), t}
 }
 
-// write returns the file's path.
-func (f files) write(name string, text []byte) string {
+// Write returns the file's path.
+func (f Files) Write(name string, text []byte) string {
 	f.t.Helper()
-	path := filepath.Join(f.dir, name)
+	path := filepath.Join(f.Dir, name)
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		f.t.Fatal(err)
 	}
 	return path
 }
 
-// pair returns the paths of p's two files.
-func (f files) pair(name string, p pair) (cert, key string) {
+// Pair returns the paths of p's two files.
+func (f Files) Pair(name string, p Pair) (cert, key string) {
 	f.t.Helper()
-	return f.write(name+".crt", p.cert), f.write(name+".key", p.key)
+	return f.Write(name+".crt", p.cert), f.Write(name+".key", p.key)
 }
