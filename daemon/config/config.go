@@ -137,8 +137,9 @@ type Safety struct {
 	// AllowedTargets are patterns of the addresses that the daemon may load,
 	// one of its own servers aside; empty, the default: all. See Allows.
 	AllowedTargets []string `koanf:"allowed_targets"`
-	// MaxRate caps Arrival.Rate, in commands per second; 0, the default: no
-	// cap.
+	// MaxRate is how many commands per second may be offered, or written by a
+	// preload: Arrival.Rate must not exceed it, and a process that has no rate
+	// is stopped above it; 0, the default: no bound.
 	MaxRate float64 `koanf:"max_rate"`
 	// MaxMemoryRatio is the part of its memory limit, from 0 to 1, beyond which
 	// the target gets no more load; 0: no such brake. The default leaves a
@@ -148,10 +149,10 @@ type Safety struct {
 	// be anything but ok before the target gets no more load; 0, the default:
 	// no such brake.
 	MaxErrorRatio float64 `koanf:"max_error_ratio"`
-	// StopOnEviction ends the load when the target evicts keys. The default is
+	// StopOnEviction stops the load when the target evicts keys. The default is
 	// false: a cache evicts.
 	StopOnEviction bool `koanf:"stop_on_eviction"`
-	// Resume says whether load that a brake has ended goes on when the cause is
+	// Resume says whether load that a brake has stopped goes on when the cause is
 	// gone, a word of Resumes. The default is never: somebody should look.
 	Resume string `koanf:"resume"`
 }

@@ -100,8 +100,8 @@ func (c Config) secretContradictions() []fault {
 
 // ReadSecrets reads the files that hold secrets into c, without a trailing
 // newline: each Password from the PasswordFile beside it, and Web.AdminToken
-// likewise. Its error is an *Error
-// with every fault, and names the keys and the files.
+// likewise. Its error is an *Error with every fault, and names the keys and the
+// files.
 func (c *Config) ReadSecrets() error {
 	var faults []error
 	for _, s := range secrets {
