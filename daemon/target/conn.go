@@ -89,11 +89,7 @@ func (c *Conn) begin(ctx context.Context, counts bool) error {
 	for _, name := range c.layout.Previous(c.counters) {
 		pipe.Expire(ctx, name, LastIncrements)
 	}
-	_, err = pipe.Exec(ctx)
-	var refused redis.Error
-	if errors.As(err, &refused) {
-		return nil // the commands of the workload will be refused too, and counted
-	}
+	_, err = each(ctx, pipe) // where these are refused, the workload's will be too, and counted
 	return err
 }
 
