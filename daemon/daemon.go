@@ -99,10 +99,10 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, d.shut()) }()
 
-	rest := d.maintain()
+	neglect := d.maintain()
 	engine, err := d.reach(ctx)
 	if err != nil {
-		rest()
+		neglect()
 		d.clean()
 		return d.unlessStopped(ctx, err)
 	}
@@ -115,7 +115,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	d.log.Info("draining", zap.Duration("timeout", d.config.DrainTimeout))
 	engine.Drain(d.config.DrainTimeout)
 	elapsed := engine.now()
-	rest()
+	neglect()
 	leave()
 	_ = d.try(context.Background(), d.learn) // what has changed in the last seconds
 	d.readBackLast()

@@ -52,10 +52,8 @@ func (d *Daemon) preload(ctx context.Context) error {
 		}
 		d.preloaded.Store(next)
 		written += int64(next-key) * int64(d.layout.ValueSize)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(d.rest(time.Since(began), next-key)):
+		if err := rest(ctx, d.preloadPause(time.Since(began), next-key)); err != nil {
+			return err
 		}
 		key = next
 	}
@@ -63,8 +61,8 @@ func (d *Daemon) preload(ctx context.Context) error {
 	return nil
 }
 
-// rest is how long a preload pauses after an exchange of so many keys.
-func (d *Daemon) rest(took time.Duration, keys uint64) time.Duration {
+// preloadPause is how long a preload rests after an exchange of so many keys.
+func (d *Daemon) preloadPause(took time.Duration, keys uint64) time.Duration {
 	limit := d.config.Safety.MaxRate
 	if limit == 0 {
 		return took

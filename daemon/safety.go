@@ -58,6 +58,12 @@ func (s *safety) used(u target.Usage) {
 func (s *safety) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.release()
+}
+
+// release lets all brakes go, and forgets the evictions that there have been.
+// The lock is held.
+func (s *safety) release() {
 	s.brakes.why = [brakeCount]string{}
 	s.spared = s.usage
 }
@@ -160,8 +166,7 @@ func (d *Daemon) resume() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	on := s.brakes.reason() != ""
-	s.brakes.why = [brakeCount]string{}
-	s.spared = s.usage
+	s.release()
 	d.hold()
 	return on
 }

@@ -51,12 +51,20 @@ func (d *Daemon) reach(ctx context.Context) (*Engine, error) {
 		pause = min(pause, left)
 		d.starting.Store(new("waiting for the target: " + err.Error()))
 		d.log.Warn("waiting for the target", zap.Error(err), zap.Duration("pause", pause))
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(pause):
+		if err := rest(ctx, pause); err != nil {
+			return nil, err
 		}
 		pause = min(2*pause, d.config.Target.Reconnect.Max)
+	}
+}
+
+// rest waits for d, or until ctx is done, which is its error.
+func rest(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
 	}
 }
 
